@@ -1,0 +1,77 @@
+"""One question with its reference answers, and one agent's answer to it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from cases.policy import PolicyOverrides
+
+QueryType = Literal["dql", "dml", "ddl"]
+
+
+def _sql_list(value: object) -> object:
+    """Accept one SQL text or a list of accepted alternatives; store a tuple always."""
+    return (value,) if isinstance(value, str) else value
+
+
+class Case(BaseModel):
+    """A question, the snapshot it is asked of and the gold SQL per dialect (any of several accepted)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(min_length=1, max_length=200)
+    question: str
+    snapshot: str = Field(min_length=1)
+    gold: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    evidence: str | None = None
+    route: str | None = None
+    order_required: bool | None = None
+    allow_extra_predicted_columns: bool | None = None
+    policy: PolicyOverrides | None = None
+    query_type: QueryType = "dql"
+    setup_sql: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    eval_query: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    cleanup_sql: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    out_of_scope: bool = False
+    tags: tuple[str, ...] = ()
+    difficulty: str | None = None
+    scenario: str | None = None
+    rules: str | None = None
+    pii_columns: tuple[str, ...] = ()
+    clock: datetime | None = None
+    timeout: float | None = Field(default=None, gt=0)
+    row_limit: int | None = Field(default=None, gt=0)
+    turns: tuple[dict[str, Any], ...] = ()
+    graders: tuple[dict[str, Any], ...] = ()
+    expected_tools: tuple[str, ...] = ()
+
+    @field_validator("gold", "setup_sql", "eval_query", "cleanup_sql", mode="before")
+    @classmethod
+    def _alternatives(cls, value: object) -> object:
+        """Turn {dialect: sql} into {dialect: (sql,)}."""
+        if isinstance(value, dict):
+            return {dialect: _sql_list(sql) for dialect, sql in value.items()}
+        return value
+
+
+class Prediction(BaseModel):
+    """What an agent answered for one case in one trial; `sql` None means it gave no statement."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    case_id: str = Field(min_length=1)
+    sql: str | None = None
+    dialect: str | None = None
+    trial: int = Field(default=0, ge=0)
+    route: str | None = None
+    answer: str | None = None
+    enriched_question: str | None = None
+    steps: tuple[dict[str, Any], ...] = ()
+    result: dict[str, Any] | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    raw: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)

@@ -1,0 +1,50 @@
+"""A pack: cases, the snapshots they are asked of, the routes an agent may choose, and the pack's settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from cases.case import Case
+from cases.policy import PolicyOverrides
+from cases.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class PackSettings:
+    """What a pack header may set; None leaves the default or the command line in charge."""
+
+    policy_preset: str | None = None
+    policy: PolicyOverrides | None = None
+    timeout: float | None = None
+    gold_timeout: float | None = None
+    row_limit: int | None = None
+    disagreement: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    clock: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A loaded pack. `routes` maps a route name to a snapshot id, or to None where the route is not SQL.
+
+    `visible` maps a snapshot id to the tables a prediction may read (absent = all).
+    `predictions` is the pack's own sample prediction file, if any. `digest` is the case-set hash.
+    """
+
+    name: str
+    path: Path
+    digest: str
+    cases: tuple[Case, ...]
+    snapshots: tuple[Snapshot, ...]
+    routes: tuple[tuple[str, str | None], ...] = ()
+    visible: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    settings: PackSettings = PackSettings()
+    predictions: Path | None = None
+    format: str = "own"
+
+    def snapshot(self, snapshot_id: str) -> Snapshot:
+        """Return the snapshot with this id; the reader has proven that every case's snapshot exists."""
+        return next(s for s in self.snapshots if s.id == snapshot_id)

@@ -1,0 +1,85 @@
+"""How two relations are compared: one frozen, versioned, hashed policy and its named presets."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+POLICY_VERSION = 1
+
+
+class Policy(BaseModel):
+    """Every choice the comparator makes; the defaults are the preset `strict`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    row_order: Literal["auto", "keys", "exact", "ignore"] = "auto"
+    order_keys: tuple[tuple[int, Literal["asc", "desc"]], ...] = ()
+    nulls_order: Literal["gold", "first", "last", "any"] = "gold"
+    cut_ties: Literal["strict", "any"] = "strict"
+    multiplicity: Literal["bag", "set"] = "bag"
+    columns: Literal["position", "name", "any"] = "position"
+    extra_columns: Literal["forbid", "allow"] = "forbid"
+    required_columns: tuple[int, ...] | None = None
+    names: Literal["ignore", "match"] = "ignore"
+    rel_tol: float = Field(default=1e-9, ge=0)
+    abs_tol: float = Field(default=1e-12, ge=0)
+    float32_rel_tol: float = Field(default=1e-6, ge=0)
+    scale_aware: bool = False
+    bool_as_int: bool = True
+    text_numbers: bool = False
+    temporal_text: bool = True
+    date_midnight: bool = True
+    naive_tz: str | None = None
+    temporal_precision: Literal["us", "ms", "s"] = "us"
+    text_case: Literal["exact", "fold"] = "exact"
+    text_trim: Literal["none", "right", "both"] = "none"
+    text_norm: Literal["NFC", "none"] = "NFC"
+    json_text: bool = True
+    uuid_text: bool = True
+    empty: Literal["columns", "any"] = "columns"
+    truncated: Literal["gold", "pred", "both"] | None = None
+    peer: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Return the sha256 (first 16 hex digits) over version and every field: it names the policy in a verdict."""
+        text = json.dumps({"version": POLICY_VERSION, **self.model_dump(mode="json")}, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class PolicyOverrides(BaseModel):
+    """The fields a pack, a case or a command line sets; unset ones keep the preset's value."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    preset: str | None = None
+    row_order: Literal["auto", "keys", "exact", "ignore"] | None = None
+    order_keys: tuple[tuple[int, Literal["asc", "desc"]], ...] | None = None
+    nulls_order: Literal["gold", "first", "last", "any"] | None = None
+    cut_ties: Literal["strict", "any"] | None = None
+    multiplicity: Literal["bag", "set"] | None = None
+    columns: Literal["position", "name", "any"] | None = None
+    extra_columns: Literal["forbid", "allow"] | None = None
+    required_columns: tuple[int, ...] | None = None
+    names: Literal["ignore", "match"] | None = None
+    rel_tol: float | None = Field(default=None, ge=0)
+    abs_tol: float | None = Field(default=None, ge=0)
+    float32_rel_tol: float | None = Field(default=None, ge=0)
+    scale_aware: bool | None = None
+    bool_as_int: bool | None = None
+    text_numbers: bool | None = None
+    temporal_text: bool | None = None
+    date_midnight: bool | None = None
+    naive_tz: str | None = None
+    temporal_precision: Literal["us", "ms", "s"] | None = None
+    text_case: Literal["exact", "fold"] | None = None
+    text_trim: Literal["none", "right", "both"] | None = None
+    text_norm: Literal["NFC", "none"] | None = None
+    json_text: bool | None = None
+    uuid_text: bool | None = None
+    empty: Literal["columns", "any"] | None = None
+    truncated: Literal["gold", "pred", "both"] | None = None

@@ -1,0 +1,1 @@
+"""How an engine is spoken to: sessions, limits, types, grammar rules, loading."""

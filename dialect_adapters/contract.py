@@ -1,0 +1,216 @@
+"""What every dialect supplies: a server recipe and grammar rules as data, sessions, loading, a state digest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal, Protocol
+
+from cases.catalog import Catalog
+from cases.relation import Relation
+from cases.snapshot import Snapshot
+from cases.verdicts import FailureKind
+
+
+class Role(StrEnum):
+    """Who logs in: READER runs predictions and gold, HARNESS is ours (loading, state digests)."""
+
+    READER = "reader"
+    WRITER = "writer"
+    OWNER = "owner"
+    HARNESS = "harness"
+
+
+class Mode(StrEnum):
+    """How a server serves: READ cannot write at all, WRITE has its data on a sized tmpfs copy, BUILD loads data."""
+
+    READ = "read"
+    WRITE = "write"
+    BUILD = "build"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a server listens. The only value that holds a password; its repr hides it.
+
+    `socket` is the host path of the unix socket (None = TCP at `host:port`).
+    """
+
+    socket: Path | None
+    host: str = "127.0.0.1"
+    port: int = 0
+    password: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one statement may use: seconds of harness clock, rows, bytes of the whole result, bytes of one cell."""
+
+    timeout: float = 30.0
+    rows: int = 100_000
+    result_bytes: int = 64 * 1024 * 1024
+    cell_bytes: int = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """Session settings that make two runs give the same bytes; the clock is None where it runs freely."""
+
+    clock: datetime | None = None
+    time_zone: str = "UTC"
+
+
+class StatementError(Exception):
+    """The statement itself failed on the server, or passed a limit: becomes a Failure value in execute."""
+
+    def __init__(self, kind: FailureKind, message: str) -> None:
+        """Keep the kind beside the engine's own message (no host, no path, no password)."""
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+class SessionLostError(Exception):
+    """The connection broke under the statement; execute decides between timeout, resource limit and lost sandbox."""
+
+
+class Session(Protocol):
+    """One login to one snapshot database. Not shared between threads, except `cancel` and `close`."""
+
+    def begin_read(self, limits: Limits) -> None:
+        """Open a READ ONLY transaction that the statement cannot leave, with the engine's own limits set."""
+        ...
+
+    def fetch(self, sql: str, limits: Limits) -> Relation:
+        """Run exactly one statement and return its whole result (no rows = a Relation without columns).
+
+        Raises:
+            StatementError: the statement failed, or its result passed a row or byte limit.
+            SessionLostError: the connection is gone.
+        """
+        ...
+
+    def rollback(self) -> None:
+        """Undo whatever the statement did; raises SessionLostError where the connection is gone."""
+        ...
+
+    def cancel(self) -> None:
+        """Ask the engine from outside to stop the running statement; callable from another thread, never raises."""
+        ...
+
+    def close(self) -> None:
+        """Leave without waiting for the server; never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DebianSource:
+    """How a base image is built from Debian packages: suite, packages and the files that must stay."""
+
+    suite: str
+    packages: tuple[str, ...]
+    bin_dir: str
+    programs: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    apt_options: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ServerRecipe:
+    """An engine's server as data; providers run it, none knows the engine. `{bin}` and `{data}` are filled in.
+
+    `kind` says how a snapshot is baked: `server` starts the engine and loads over a session, `files` lets the
+    adapter write database files that are copied in. `init` are commands run once on an empty data folder.
+    `serve` gives the argv per mode. `socket` is the absolute socket path inside; `port` the TCP port where a
+    socket cannot be shared and the options are then `tcp_options`.
+    """
+
+    dialect: str
+    kind: Literal["server", "files"]
+    registry_image: str
+    debian: DebianSource
+    data_dir: str
+    init: tuple[tuple[str, ...], ...]
+    serve: Mapping[Mode, tuple[str, ...]]
+    socket: str
+    port: int
+    tcp_options: tuple[str, ...] = ()
+    stop_signal: str = "SIGTERM"
+    uid: int = 999
+    user_name: str = "sqlassay"
+    memory_mb: int = 512
+    pids: int = 100
+    env: Mapping[str, str] = field(default_factory=dict)
+    builder_version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarRules:
+    """What the guard may let through for this engine; allow-lists, as data, lower-cased.
+
+    `sqlglot_dialect` names the parser. `functions` is every function a prediction may call; `gaming` the allowed
+    ones that make a result nondeterministic (flagged). `system_schemas` are denied always unless in
+    `visible_system_tables`. `rejected_text` are (regex, reason) pairs on text outside literals and comments.
+    """
+
+    sqlglot_dialect: str
+    functions: frozenset[str]
+    gaming: frozenset[str]
+    system_schemas: frozenset[str]
+    visible_system_tables: frozenset[str] = frozenset()
+    rejected_text: tuple[tuple[str, str], ...] = ()
+    allowed_statements: frozenset[str] = frozenset()
+    pragmas: frozenset[str] = frozenset()
+    nested_comments: bool = False
+    backslash_escapes: bool = False
+    hash_comments: bool = False
+    dollar_quotes: bool = False
+    identifier_quotes: str = '"'
+    executable_comments: bool = False
+
+
+class Adapter(Protocol):
+    """One engine. Registered under `sqlassay.dialects`; found by name with `dialect_adapters.registry.adapter`."""
+
+    name: str
+
+    @property
+    def recipe(self) -> ServerRecipe:
+        """Return the server recipe."""
+        ...
+
+    @property
+    def rules(self) -> GrammarRules:
+        """Return the grammar rules the guard reads."""
+        ...
+
+    def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
+        """Log in to one snapshot database; raises SessionLostError where the server does not answer."""
+        ...
+
+    def ping(self, endpoint: Endpoint) -> bool:
+        """Return True once a real query is answered; False while the server boots. Never raises."""
+        ...
+
+    def load(self, endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
+        """On a BUILD-mode server with an empty data folder: create databases and logins, load, harden, and
+        return one catalogue a snapshot (state digest included). For recipes of kind `files`, `endpoint.socket`
+        is the host folder to write `<database>.sqlite`-like files into.
+
+        Raises:
+            InputError: a snapshot that cannot be loaded, naming its file and row.
+        """
+        ...
+
+    def shutdown(self, endpoint: Endpoint) -> None:
+        """Before the bake is frozen: flush everything so that the next boot needs no recovery."""
+        ...
+
+    def state_digest(self, endpoint: Endpoint, database: str) -> str:
+        """Return a digest over rows and schema of every table, comparable with the catalogue's. A server in READ
+        mode that cannot be written gives the same value as at bake time unless something got through."""
+        ...

@@ -1,0 +1,1 @@
+"""Run, guard, compare, score and report: the evaluation itself."""

@@ -1,0 +1,71 @@
+"""Everything metrics may look at for one prediction, collected before any metric runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cases.case import Case, Prediction
+from cases.outcome import Outcome
+from cases.policy import Policy
+from cases.verdicts import Cause, Verdict
+from harness.results.parsed import ParsedQuery
+from harness.results.verdicts import Comparison, GuardVerdict
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSettings:
+    """Configurable weights of the metrics: structural α and β, and the disagreement threshold t."""
+
+    alpha: float = 0.3
+    beta: float = 0.2
+    disagreement: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """Gold and predicted outcome on one snapshot, and how they compare under the run's policy and `strict`.
+
+    `partial` is the Skill's partial credit (0–1) on a mismatch, None elsewhere.
+    """
+
+    snapshot: str
+    gold: Outcome | None
+    predicted: Outcome | None
+    comparison: Comparison | None = None
+    strict: Comparison | None = None
+    partial: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One case, one dialect, one prediction: what was asked, answered, parsed, allowed, executed and compared.
+
+    `gold_sql` is the accepted alternative that matched, else the best or first. `selected_route` is None where
+    the agent named none. `verdict` is decided by evaluate; metrics never decide it.
+    """
+
+    case: Case
+    dialect: str
+    prediction: Prediction | None
+    verdict: Verdict
+    reason: str
+    policy: Policy
+    gold_sql: str | None = None
+    gold_parsed: ParsedQuery | None = None
+    predicted_parsed: ParsedQuery | None = None
+    guard: GuardVerdict | None = None
+    executions: tuple[Execution, ...] = ()
+    expected_route: str | None = None
+    selected_route: str | None = None
+    known_route: bool = True
+    settings: MetricSettings = MetricSettings()
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A metric's value on one case (None = not applicable, never zero) and a reason a person can act on."""
+
+    value: float | None
+    reason: str
+    details: tuple[tuple[str, str | float | None], ...] = ()

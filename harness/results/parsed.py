@@ -1,0 +1,78 @@
+"""Plain facts about one SQL text, as the shielded parser saw it; no tree leaves the worker."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class TableRef:
+    """A physical table a query names anywhere (CTE names excluded), lower-cased, with its schema where given."""
+
+    name: str
+    schema: str | None = None
+    catalog: str | None = None
+    quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    """One outermost ORDER BY key. `column` is its output column index, None where it is not selected (hidden)."""
+
+    column: int | None
+    direction: Literal["asc", "desc"]
+    nulls: Literal["first", "last"] | None
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFacts:
+    """The outermost ORDER BY of a query.
+
+    `probe_sql` is the same query with every hidden key appended as an extra last output column (in key order,
+    hidden ones only) and LIMIT raised by one, to learn the tie groups; None where the rewrite is impossible
+    (DISTINCT, set operation, GROUP BY that forbids it) or not needed. `limit` is the literal row limit, if any.
+    """
+
+    keys: tuple[OrderKey, ...]
+    limit: int | None
+    has_limit: bool
+    probe_sql: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """Facts about one text. `error` is set where it could not be parsed (then only text facts hold).
+
+    `statements` counts statements. `root` is the lower-cased kind of the first ("select", "delete", "union", …).
+    `nodes` are all node kinds in the tree, lower-cased. `functions` all called functions, lower-cased, engine
+    spelling. `projections` the outermost output expressions in normal form (aliases and qualifiers resolved
+    through CTEs and subqueries, * expanded from the catalogue), `output_names` their names. `filters` are the
+    WHERE/HAVING/ON-constant conditions (conjuncts, normal form), `joins` the join conditions with their kind,
+    `group_by`, `aggregates` normal forms. `literals` the constants.
+    """
+
+    sql: str
+    dialect: str
+    parser: str
+    error: str | None = None
+    statements: int = 1
+    root: str = ""
+    nodes: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
+    tables: frozenset[TableRef] = frozenset()
+    projections: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    group_by: tuple[str, ...] = ()
+    aggregates: tuple[str, ...] = ()
+    literals: tuple[str, ...] = ()
+    distinct: bool = False
+    ctes: tuple[str, ...] = ()
+    order: OrderFacts | None = None
+    limit: str | None = None
+    depth: int = 0
+    rejected: tuple[tuple[str, str], ...] = ()
+    processed_sql: str = ""

@@ -1,0 +1,54 @@
+"""What the guard and the comparator say, each with the rule that decided and a reason a person can act on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cases.relation import Row
+
+
+@dataclass(frozen=True, slots=True)
+class GuardVerdict:
+    """Allowed or rejected. `statement` is the Skill's statement kind (INSERT, DROP, …) where it is one."""
+
+    allowed: bool
+    reason: str
+    statement: str | None = None
+    node: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first row that differs: its index, both rows (None = absent on that side) and the differing cells.
+
+    `cells` are gold column indexes. `index` counts in the gold's order, or the predicted one for an extra row.
+    """
+
+    index: int
+    gold: Row | None
+    predicted: Row | None
+    cells: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The comparator's verdict on two relations with its evidence.
+
+    `columns` maps each gold column to the predicted column used (None = none), empty where no mapping was made.
+    `missing` and `extra` count rows. `flags` are notes such as vacuous, cut_tie, order_differs, keys_unknown.
+    `looser` names the first looser policy under which it would have matched ("order ignored", "multiplicity set",
+    "numbers as text", …), None where none does.
+    """
+
+    verdict: Literal["match", "mismatch", "undecided"]
+    rule: str
+    reason: str
+    policy_digest: str
+    missing: int = 0
+    extra: int = 0
+    first: Difference | None = None
+    columns: tuple[int | None, ...] = ()
+    flags: tuple[str, ...] = ()
+    looser: str | None = None

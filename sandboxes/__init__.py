@@ -1,0 +1,1 @@
+"""Where databases run: images, snapshots, containers, jails and their removal."""
