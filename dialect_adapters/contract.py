@@ -212,5 +212,6 @@ class Adapter(Protocol):
 
     def state_digest(self, endpoint: Endpoint, database: str) -> str:
         """Return a digest over rows and schema of every table, comparable with the catalogue's. A server in READ
-        mode that cannot be written gives the same value as at bake time unless something got through."""
+        mode that cannot be written gives the same value as at bake time unless something got through.
+        """
         ...
