@@ -1,0 +1,134 @@
+"""The record of one judged prediction, as written to journal.jsonl and results.jsonl: no clocks, no secrets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from cases.verdicts import Cause, Verdict
+
+FORMAT = 1
+
+
+class _Record(BaseModel):
+    """A frozen written value that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ScoreRecord(_Record):
+    """A metric's value (None = not applicable) with its reason and named parts."""
+
+    value: float | None
+    reason: str
+    details: dict[str, str | float | None] = {}
+
+
+class GuardRecord(_Record):
+    """What the guard said about the predicted text."""
+
+    allowed: bool
+    reason: str
+    statement: str | None = None
+    node: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class DifferenceRecord(_Record):
+    """The first differing row; cells in typed JSON, `cells` the differing gold columns."""
+
+    index: int
+    gold: list[Any] | None
+    predicted: list[Any] | None
+    cells: tuple[int, ...] = ()
+
+
+class ComparisonRecord(_Record):
+    """The comparator's verdict with its evidence."""
+
+    verdict: str
+    rule: str
+    reason: str
+    policy_digest: str
+    missing: int = 0
+    extra: int = 0
+    first: DifferenceRecord | None = None
+    columns: tuple[int | None, ...] = ()
+    flags: tuple[str, ...] = ()
+    looser: str | None = None
+
+
+class StructureRecord(_Record):
+    """What the parser extracted from one SQL text."""
+
+    parser: str
+    error: str | None = None
+    root: str = ""
+    tables: tuple[str, ...] = ()
+    projections: tuple[str, ...] = ()
+    filters: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+    group_by: tuple[str, ...] = ()
+    aggregates: tuple[str, ...] = ()
+    processed_sql: str = ""
+
+
+class CaseResult(_Record):
+    """One case, one dialect, one trial: what was asked, answered and decided, and why.
+
+    `gold_columns` and `predicted_columns` name the result columns; the shapes are (rows, columns). `cause` is None
+    on a match. `database` is the snapshot id the prediction ran on.
+    """
+
+    format: int = FORMAT
+    case_id: str
+    trial: int = 0
+    dialect: str
+    question: str
+    snapshot: str
+    expected_route: str | None = None
+    selected_route: str | None = None
+    gold_sql: str | None = None
+    predicted_sql: str | None = None
+    answer: str | None = None
+    verdict: Verdict
+    reason: str
+    cause: Cause | None = None
+    scores: dict[str, ScoreRecord] = {}
+    guard: GuardRecord | None = None
+    comparison: ComparisonRecord | None = None
+    strict: ComparisonRecord | None = None
+    gold_structure: StructureRecord | None = None
+    predicted_structure: StructureRecord | None = None
+    gold_shape: tuple[int, int] | None = None
+    predicted_shape: tuple[int, int] | None = None
+    gold_columns: tuple[str, ...] = ()
+    predicted_columns: tuple[str, ...] = ()
+    gold_status: str = "native"
+    partial: float | None = None
+    policy_digest: str = ""
+    order_required: bool | None = None
+    allow_extra_predicted_columns: bool | None = None
+    scenario: str | None = None
+    difficulty: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Return (case id, trial): what names a result within one run."""
+        return self.case_id, self.trial
+
+
+class Timing(_Record):
+    """Seconds of harness clock for one result; kept apart so results.jsonl has no clocks."""
+
+    case_id: str
+    trial: int
+    gold_seconds: float | None = None
+    gold_cached: bool = False
+    agent_seconds: float | None = None
+    parse_seconds: float | None = None
+    sandbox_seconds: float | None = None
+    predicted_seconds: float | None = None
+    total_seconds: float = 0.0

@@ -1,0 +1,107 @@
+"""A whole run as every report reads it: manifest, results in case order, timings, totals and the exit code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from cases.verdicts import ExitCode
+from harness.results.case_result import CaseResult, Timing
+
+
+class _Record(BaseModel):
+    """A frozen written value that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class IsolationRecord(_Record):
+    """How the sandboxes of a run were isolated and which limits were off here."""
+
+    provider: str
+    method: str
+    network: str
+    limits: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class Manifest(_Record):
+    """Everything that decides a run's results, written before the first case."""
+
+    format: int = 1
+    run_id: str
+    created: str
+    sqlassay: str
+    packages: dict[str, str]
+    dialect: str
+    engine_version: str
+    image: str
+    image_key: str
+    base_image: str
+    base_digest: str
+    base_source: str
+    isolation: IsolationRecord
+    pack: str
+    pack_format: str
+    case_set: str
+    cases: int
+    agent: str
+    predictions_digest: str | None
+    settings: dict[str, Any]
+    policy: dict[str, Any]
+    policy_origin: dict[str, str]
+    policy_digest: str
+    metrics: tuple[str, ...]
+    seed: int
+
+
+class Aggregate(_Record):
+    """The mean of a metric over the results where it is available: `n` of `of`."""
+
+    name: str
+    mean: float | None
+    n: int
+    of: int
+    note: str = ""
+
+
+class Threshold(_Record):
+    """A declared `--fail-under` threshold and whether it held."""
+
+    metric: str
+    minimum: float
+    value: float | None
+    held: bool
+
+
+class RunResult(_Record):
+    """What a finished (or interrupted) run is: the only input of every report.
+
+    `scorable` is the denominator of execution accuracy; `verdicts` counts every result by verdict, `causes` the
+    failed ones by cause. `percentiles` are seconds (p50, p95) of predicted execution. `problems` are one-line
+    notes on faults of ours; `verdict_line` is the last line printed and says the same as `exit_code`.
+    """
+
+    manifest: Manifest
+    results: tuple[CaseResult, ...]
+    timings: tuple[Timing, ...]
+    aggregates: tuple[Aggregate, ...]
+    verdicts: dict[str, int]
+    causes: dict[str, int]
+    scorable: int
+    blocked: int
+    disagreements: tuple[str, ...] = ()
+    percentiles: dict[str, float | None] = {}
+    thresholds: tuple[Threshold, ...] = ()
+    problems: tuple[str, ...] = ()
+    breaches: tuple[str, ...] = ()
+    planned: int
+    interrupted: bool = False
+    exit_code: ExitCode
+    verdict_line: str
+    folder: str = ""
+
+    def aggregate(self, name: str) -> Aggregate | None:
+        """Return one metric's total, or None where it was not asked for."""
+        return next((a for a in self.aggregates if a.name == name), None)
