@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from cases.case import Case
+from cases.case import Case, Prediction
 from cases.policy import PolicyOverrides
 from cases.snapshot import Snapshot
 
@@ -31,7 +31,8 @@ class Pack:
     """A loaded pack. `routes` maps a route name to a snapshot id, or to None where the route is not SQL.
 
     `visible` maps a snapshot id to the tables a prediction may read (absent = all).
-    `predictions` is the pack's own sample prediction file, if any. `digest` is the case-set hash.
+    `predictions` is the pack's own sample prediction file, if any; `inline_predictions` are those that stand in the
+    same rows as the cases (the Skill's dataset). `digest` is the case-set hash.
     """
 
     name: str
@@ -44,6 +45,8 @@ class Pack:
     settings: PackSettings = PackSettings()
     predictions: Path | None = None
     format: str = "own"
+    inline_predictions: tuple[Prediction, ...] = ()
+    description: str = ""
 
     def snapshot(self, snapshot_id: str) -> Snapshot:
         """Return the snapshot with this id; the reader has proven that every case's snapshot exists."""

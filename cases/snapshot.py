@@ -56,7 +56,8 @@ class RowSource(Protocol):
 class Snapshot:
     """One database's content. Either `tables` with `source`, or SQL `scripts` per dialect, or both (scripts last).
 
-    `digest` is the sha256 of everything an engine would load: it keys the image.
+    `digest` is the sha256 of everything an engine would load: it keys the image. `sqlite_file` is copied as is by
+    the SQLite adapter. `notes` say what a source could not carry to every engine (views, dropped keys).
     """
 
     id: str
@@ -67,3 +68,4 @@ class Snapshot:
     scripts: Mapping[str, tuple[Path, ...]] = field(default_factory=dict)
     enforce_foreign_keys: bool = False
     sqlite_file: Path | None = None
+    notes: tuple[str, ...] = ()
