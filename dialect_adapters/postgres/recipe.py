@@ -1,0 +1,137 @@
+"""How a Postgres 17 server is built, initialised and served, as data.
+
+Logins and passwords, agreed between this recipe, the provider and the adapter:
+
+* `Endpoint.password` is the one secret of an image: random per bake, kept beside the image's catalogue (mode 0600).
+  Every login of the image uses it, whatever its role.
+* HARNESS logs in as the bootstrap superuser `sqlassay_admin`, whose password `initdb` sets (`ADMIN`).
+* READER logs in as `reader_<database>`, WRITER as `writer_<database>`, OWNER as `owner_<database>`; the adapter's
+  `load` creates them with `Endpoint.password`.
+* Every local and TCP login is checked by scram-sha-256 (one iteration: the secret is random, so stretching buys
+  nothing), so nothing that reaches the socket from inside the server, as dblink would, gets in without the secret.
+* The unix socket is `<Endpoint.socket>`: a client connects to its folder (`Endpoint.socket.parent`), port 5432.
+  Where the socket cannot be shared, `Endpoint.socket` is None and `host`/`port` hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from dialect_adapters.contract import DebianSource, Mode, ServerRecipe
+
+ADMIN = "sqlassay_admin"
+"""The bootstrap superuser, for the harness only."""
+
+_BIN = "/usr/lib/postgresql/17/bin"
+_SHARE = "usr/share/postgresql/17"
+_LIB = "usr/lib/postgresql/17/lib"
+
+_COMMON: Mapping[str, str] = MappingProxyType(
+    {
+        "listen_addresses": "",
+        "unix_socket_directories": "/run/sqlassay",
+        "max_connections": "40",
+        "shared_buffers": "16MB",
+        "work_mem": "16MB",
+        "temp_file_limit": "256MB",
+        "huge_pages": "off",
+        "fsync": "off",
+        "synchronous_commit": "off",
+        "full_page_writes": "off",
+        "wal_level": "minimal",
+        "max_wal_senders": "0",
+        "max_logical_replication_workers": "0",
+        "max_worker_processes": "0",
+        "max_parallel_workers": "0",
+        "max_parallel_workers_per_gather": "0",
+        "max_parallel_maintenance_workers": "0",
+        "checkpoint_timeout": "1d",
+        "max_wal_size": "2GB",
+        "bgwriter_lru_maxpages": "0",
+        "autovacuum": "off",
+        "jit": "off",
+        "track_activities": "off",
+        "update_process_title": "off",
+        "allow_alter_system": "off",
+        "ssl": "off",
+        "password_encryption": "scram-sha-256",
+        "scram_iterations": "1",
+        "TimeZone": "UTC",
+        "log_timezone": "UTC",
+        "DateStyle": "ISO, MDY",
+        "IntervalStyle": "postgres",
+        "lc_messages": "C",
+        "logging_collector": "off",
+        "log_min_messages": "log",
+        "log_min_error_statement": "panic",
+        "log_checkpoints": "off",
+    }
+)
+
+_BUILD: Mapping[str, str] = MappingProxyType({"maintenance_work_mem": "128MB", "temp_file_limit": "-1"})
+_READ: Mapping[str, str] = MappingProxyType({"default_transaction_read_only": "on"})
+
+
+def _serve(extra: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the argv of a server with the common settings and a mode's own."""
+    settings = {**_COMMON, **extra}
+    options = (part for name, value in settings.items() for part in ("-c", f"{name}={value}"))
+    return ("{bin}/postgres", "-D", "{data}", *options)
+
+
+_INITDB = (
+    "{bin}/initdb",
+    "--pgdata={data}",
+    f"--username={ADMIN}",
+    "--pwfile={password_file}",
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--set=scram_iterations=1",
+    "--set=TimeZone=UTC",
+    "--no-instructions",
+    "--no-sync",
+)
+
+# A published port is reached from the bridge's gateway, which initdb's own lines (loopback only) refuse.
+_ALLOW_PORT = ("/bin/sh", "-c", "echo 'host all all all scram-sha-256' >> {data}/pg_hba.conf")
+
+RECIPE = ServerRecipe(
+    dialect="postgres",
+    kind="server",
+    registry_image="postgres:17",
+    debian=DebianSource(
+        suite="trixie",
+        packages=("postgresql-17", "dash", "coreutils", "tzdata-legacy"),
+        bin_dir=_BIN,
+        programs=("postgres", "initdb", "/usr/bin/dash", "/usr/bin/cp"),
+        keep=(
+            f"{_SHARE}/*.sql",
+            f"{_SHARE}/*.txt",
+            f"{_SHARE}/*.bki",
+            f"{_SHARE}/*.sample",
+            f"{_SHARE}/timezonesets/*",
+            f"{_SHARE}/tsearch_data/*",
+            f"{_SHARE}/extension/plpgsql*",
+            f"{_LIB}/plpgsql.so",
+            f"{_LIB}/dict_snowball.so",
+            f"{_LIB}/*_and_*.so",
+            f"{_LIB}/utf8_*.so",
+            f"{_LIB}/euc*.so",
+            "usr/lib/locale/C.utf8/*",
+            "usr/share/zoneinfo/*",
+        ),
+        drop=("usr/share/zoneinfo/right/*", "usr/share/zoneinfo/posix/*"),
+    ),
+    data_dir="/var/lib/sqlassay/data",
+    init=(_INITDB, _ALLOW_PORT),
+    serve=MappingProxyType({Mode.BUILD: _serve(_BUILD), Mode.READ: _serve(_READ), Mode.WRITE: _serve({})}),
+    socket="/run/sqlassay/.s.PGSQL.5432",
+    port=5432,
+    tcp_options=("-c", "listen_addresses=*"),
+    stop_signal="SIGINT",
+)
+"""The Postgres 17 server: `initdb` once, then one argv a mode."""
