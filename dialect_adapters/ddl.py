@@ -1,0 +1,98 @@
+"""Our schema to DDL for every engine: TableDefs become one SQLAlchemy MetaData, which each dialect spells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sqlalchemy import Column, ForeignKeyConstraint, Index, MetaData, PrimaryKeyConstraint, Table, UniqueConstraint
+from sqlalchemy.engine.interfaces import Dialect
+from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
+from sqlalchemy.types import TypeEngine
+
+from cases.snapshot import ColumnDef, TableDef
+
+TypeMap: TypeAlias = Callable[[ColumnDef, bool], TypeEngine[Any]]
+"""A dialect's own choice of type for a column; the bool says whether the column is part of a key or an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableDdl:
+    """The statements of one table: `create` before the rows, `indexes` and `foreign_keys` after all rows."""
+
+    name: str
+    create: str
+    indexes: tuple[str, ...] = ()
+    foreign_keys: tuple[str, ...] = ()
+
+
+def metadata_of(tables: Sequence[TableDef], type_of: TypeMap, *, foreign_keys: bool) -> MetaData:
+    """Return the tables as SQLAlchemy MetaData; foreign keys only where asked for."""
+    metadata = MetaData()
+    known = {table.name for table in tables}
+    for table in tables:
+        built = Table(table.name, metadata, *_columns(table, type_of), *_keys(table))
+        for number, columns in enumerate(table.indexes):
+            Index(f"ix_{table.name}_{number}"[:60], *(built.c[name] for name in columns))
+    if foreign_keys:
+        for table in tables:
+            for key in table.foreign_keys:
+                if key.table in known:
+                    targets = [f"{key.table}.{name}" for name in key.references]
+                    metadata.tables[table.name].append_constraint(ForeignKeyConstraint(key.columns, targets))
+    return metadata
+
+
+def table_ddl(
+    tables: Sequence[TableDef], type_of: TypeMap, dialect: Dialect, *, foreign_keys: bool, inline: bool = False
+) -> tuple[TableDdl, ...]:
+    """Return each table's statements in the given order.
+
+    With `inline` foreign keys stand inside CREATE TABLE (for engines that cannot add them later, and for reading).
+    """
+    metadata = metadata_of(tables, type_of, foreign_keys=foreign_keys)
+    return tuple(_spell(metadata.tables[table.name], dialect, inline=inline) for table in tables)
+
+
+def schema_text(metadata: MetaData, dialect: Dialect, names: Sequence[str]) -> str:
+    """Return the CREATE TABLE statements an agent reads, keys and references included, one table after another."""
+    return "\n\n".join(_spell(metadata.tables[name], dialect, inline=True).create + ";" for name in names)
+
+
+def _columns(table: TableDef, type_of: TypeMap) -> list[Column[Any]]:
+    """Return a table's columns; a column of a primary key is never nullable."""
+    keyed = {name for key in (table.primary_key, *table.unique, *table.indexes) for name in key}
+    keyed.update(name for key in table.foreign_keys for name in key.columns)
+    return [
+        Column(
+            column.name,
+            type_of(column, column.name in keyed),
+            nullable=column.nullable and column.name not in table.primary_key,
+            comment=column.comment or None,
+            autoincrement=False,
+        )
+        for column in table.columns
+    ]
+
+
+def _keys(table: TableDef) -> list[PrimaryKeyConstraint | UniqueConstraint]:
+    """Return a table's primary key and unique constraints."""
+    primary = [PrimaryKeyConstraint(*table.primary_key)] if table.primary_key else []
+    return [*primary, *(UniqueConstraint(*columns) for columns in table.unique)]
+
+
+def _spell(table: Table, dialect: Dialect, *, inline: bool) -> TableDdl:
+    """Return one table's statements as the dialect writes them."""
+    references = sorted(table.foreign_key_constraints, key=lambda key: tuple(key.column_keys))
+    shown = references if inline else []
+    create = str(CreateTable(table, include_foreign_key_constraints=shown).compile(dialect=dialect)).strip()
+    indexes = sorted(table.indexes, key=lambda index: index.name or "")
+    return TableDdl(
+        name=table.name,
+        create=create.replace("\t", "  ").replace(" \n", "\n"),
+        indexes=tuple(str(CreateIndex(index).compile(dialect=dialect)).strip() for index in indexes),
+        foreign_keys=()
+        if inline
+        else tuple(str(AddConstraint(key, isolate_from_table=False).compile(dialect=dialect)) for key in references),
+    )

@@ -1,0 +1,159 @@
+"""The one place where untrusted SQL meets a database: fresh session, READ ONLY, outside deadline, always undone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from cases.errors import SandboxLostError
+from cases.outcome import Failure, Outcome, Rows
+from cases.verdicts import FailureKind
+from dialect_adapters.contract import Limits, Session, SessionLostError, StatementError
+
+KILL_AFTER = 1.0
+"""Seconds between asking the engine to cancel and killing the sandbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What one statement gave; a `tainted` sandbox must be discarded, its next answer could not be trusted."""
+
+    outcome: Outcome
+    tainted: bool
+
+
+def execute(
+    open_session: Callable[[], Session],
+    sql: str,
+    limits: Limits,
+    *,
+    kill: Callable[[], None],
+    died_of_memory: Callable[[], bool],
+) -> Executed:
+    """Run one statement, exactly as given, in a session of its own and undo whatever it did.
+
+    The harness clock decides: past `limits.timeout` the session is cancelled, a second later the sandbox is
+    killed, and rows that arrive late are still a timeout.
+
+    Raises:
+        SandboxLostError: the sandbox died and neither our deadline nor a resource limit explains it.
+    """
+    if not sql.strip():
+        return Executed(Failure(FailureKind.ERROR, "the statement is empty"), tainted=False)
+    session = _opened(open_session, limits)
+    watchdog = _Watchdog(limits.timeout, session.cancel, kill)
+    try:
+        return _judged(session, sql, limits, watchdog, died_of_memory)
+    finally:
+        watchdog.stop()
+        session.close()
+
+
+def _opened(open_session: Callable[[], Session], limits: Limits) -> Session:
+    """Return a session inside its READ ONLY transaction; failing here is never the statement's fault."""
+    session: Session | None = None
+    try:
+        session = open_session()
+        session.begin_read(limits)
+    except (SessionLostError, StatementError) as error:
+        if session is not None:
+            session.close()
+        raise SandboxLostError(f"no session could be opened: {error}") from error
+    return session
+
+
+def _judged(
+    session: Session, sql: str, limits: Limits, watchdog: _Watchdog, died_of_memory: Callable[[], bool]
+) -> Executed:
+    """Fetch under the watchdog, roll back, and say what the statement gave."""
+    watchdog.start()
+    try:
+        outcome = _fetched(session, sql, limits, watchdog)
+    except SessionLostError as error:
+        return Executed(_lost(error, watchdog, died_of_memory), tainted=True)
+    try:
+        session.rollback()
+    except (SessionLostError, StatementError):
+        # The answer is whole, only the way back is not: keep the answer, give up the sandbox.
+        return Executed(outcome, tainted=True)
+    return Executed(outcome, tainted=watchdog.killed)
+
+
+def _fetched(session: Session, sql: str, limits: Limits, watchdog: _Watchdog) -> Outcome:
+    """Return the rows, or the failure that is the statement's own; past the deadline it is always a timeout."""
+    try:
+        relation = session.fetch(sql, limits)
+    except StatementError as error:
+        seconds = watchdog.finish()
+        if not watchdog.expired:
+            return Failure(error.kind, error.message, seconds)
+    else:
+        seconds = watchdog.finish()
+        if not watchdog.expired:
+            return Rows(relation, seconds)
+    return _timeout(limits.timeout, seconds)
+
+
+def _lost(error: SessionLostError, watchdog: _Watchdog, died_of_memory: Callable[[], bool]) -> Failure:
+    """Return what a broken connection means: our deadline, a resource limit, or a lost sandbox (raised)."""
+    seconds = watchdog.finish()
+    if watchdog.expired:
+        return _timeout(watchdog.timeout, seconds)
+    if died_of_memory():
+        return Failure(FailureKind.RESOURCE_LIMIT, "the server was stopped by a memory or process limit", seconds)
+    raise SandboxLostError(f"the sandbox was lost under a statement: {error}") from error
+
+
+def _timeout(timeout: float, seconds: float) -> Failure:
+    """Return the one failure that every late statement becomes."""
+    return Failure(FailureKind.TIMEOUT, f"no result within {timeout:g} s", seconds)
+
+
+class _Watchdog:
+    """A clock outside the engine: cancels at the deadline, kills a second later, unless stopped first."""
+
+    def __init__(self, timeout: float, cancel: Callable[[], None], kill: Callable[[], None]) -> None:
+        """Keep what to do; nothing runs before `start`."""
+        self.timeout = timeout
+        self.expired = False
+        self.killed = False
+        self._cancel = cancel
+        self._kill = kill
+        self._started = 0.0
+        self._stopped = threading.Event()
+        self._fetching = True
+        self._lock = threading.Lock()  # Invariant: no cancel is sent once the fetch has finished.
+        self._thread = threading.Thread(target=self._watch, name="sqlassay-watchdog", daemon=True)
+
+    def start(self) -> None:
+        """Start the clock."""
+        self._started = monotonic()
+        self._thread.start()
+
+    def finish(self) -> float:
+        """Note that the fetch is over and return its seconds; the kill stays armed for the way back."""
+        with self._lock:
+            self._fetching = False
+        seconds = monotonic() - self._started
+        self.expired = seconds >= self.timeout
+        return seconds
+
+    def stop(self) -> None:
+        """End the watch; waits for an action under way so that none outlives the statement."""
+        self._stopped.set()
+        if self._started:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        """Wait for the deadline, cancel, wait a second more, kill."""
+        if self._stopped.wait(self.timeout):
+            return
+        with self._lock:
+            if self._fetching:
+                self._cancel()
+        remaining = self._started + self.timeout + KILL_AFTER - monotonic()
+        if not self._stopped.wait(max(0.0, remaining)):
+            self.killed = True
+            self._kill()
