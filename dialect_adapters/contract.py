@@ -126,7 +126,8 @@ class ServerRecipe:
     `kind` says how a snapshot is baked: `server` starts the engine and loads over a session, `files` lets the
     adapter write database files that are copied in. `init` are commands run once on an empty data folder.
     `serve` gives the argv per mode. `socket` is the absolute socket path inside; `port` the TCP port where a
-    socket cannot be shared and the options are then `tcp_options`.
+    socket cannot be shared and the options are then `tcp_options`. `extra_files` are (host file, absolute path
+    inside) pairs copied in at bake time. `registry_bin_dir` is `{bin}` in the registry image ("" = as in Debian's).
     """
 
     dialect: str
@@ -146,6 +147,8 @@ class ServerRecipe:
     pids: int = 100
     env: Mapping[str, str] = field(default_factory=dict)
     builder_version: int = 1
+    extra_files: tuple[tuple[Path, str], ...] = ()
+    registry_bin_dir: str = ""
 
 
 @dataclass(frozen=True, slots=True)
