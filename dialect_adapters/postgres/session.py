@@ -1,0 +1,135 @@
+"""A Postgres login: READ ONLY from its first statement, one statement by protocol, cancelled from outside."""
+
+from __future__ import annotations
+
+import contextlib
+
+import psycopg
+
+from cases.errors import InputError
+from cases.relation import Relation
+from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError
+from dialect_adapters.postgres.values import relation_of
+from dialect_adapters.postgres.wire import Wire
+
+ADMIN = "sqlassay_admin"
+MAINTENANCE = "postgres"
+_GRACE = 1.6
+"""Seconds past our own deadline after which a silent socket counts as lost: within the promised two."""
+
+
+class PostgresSession:
+    """One fresh login; see `dialect_adapters.contract.Session`."""
+
+    def __init__(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
+        """Take over a logged-in connection."""
+        self._connection = connection
+        self._wire = Wire(connection.pgconn.socket)
+
+    def begin_read(self, limits: Limits) -> None:
+        """Open the transaction; the SELECT closes the door on SET TRANSACTION READ WRITE."""
+        milliseconds = round(limits.timeout * 1000)
+        self._wire.deadline(limits.timeout + _GRACE)
+        self._wire.simple(
+            "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY;"
+            f"SET LOCAL statement_timeout = {milliseconds + 400};"
+            f"SET LOCAL transaction_timeout = {milliseconds + 700};"
+            f"SET LOCAL lock_timeout = {milliseconds + 200};"
+            "SELECT 1"
+        )
+
+    def fetch(self, sql: str, limits: Limits) -> Relation:
+        """Run exactly one statement and return its whole result as typed values."""
+        self._wire.deadline(limits.timeout + _GRACE)
+        raw = self._wire.extended(sql, limits)
+        return relation_of(raw)
+
+    def rollback(self) -> None:
+        """Undo everything. A connection given up at a byte limit is undone by the server when it is closed."""
+        if self._wire.broken:
+            self.cancel()
+            return
+        self._wire.deadline(1.0)
+        self._wire.simple("ROLLBACK")
+
+    def cancel(self) -> None:
+        """Ask the server to stop the running statement, over a connection of its own."""
+        with contextlib.suppress(psycopg.Error, OSError):
+            self._connection.cancel_safe(timeout=0.5)
+
+    def close(self) -> None:
+        """Close both ends of the socket without waiting."""
+        with contextlib.suppress(psycopg.Error, OSError, ValueError):
+            self._wire.close()
+        with contextlib.suppress(psycopg.Error, OSError):
+            self._connection.close()
+
+
+def login_name(database: str, role: Role) -> str:
+    """Return who logs in for a role.
+
+    Raises:
+        InputError: a role this adapter has no login for.
+    """
+    if role is Role.HARNESS:
+        return ADMIN
+    if role is Role.READER:
+        return reader_name(database)
+    raise InputError(f"Postgres has no {role} login", field="role", remedy="Only SELECT statements are evaluated.")
+
+
+def reader_name(database: str) -> str:
+    """Return the login that may read one database alone; Postgres cuts names at 63 bytes, so ours stay below."""
+    return f"reader_{database}"
+
+
+def connect(
+    endpoint: Endpoint, database: str, user: str, *, time_zone: str = "UTC", seconds: int = 10
+) -> psycopg.Connection[tuple[object, ...]]:
+    """Log in over the unix socket, or TCP where there is none; plain text, as both stay on this machine.
+
+    Raises:
+        SessionLostError: the server does not answer or refuses the login.
+    """
+    host = str(endpoint.socket.parent) if endpoint.socket else endpoint.host
+    try:
+        return psycopg.connect(
+            host=host,
+            port=_port(endpoint),
+            user=user,
+            password=endpoint.password,
+            dbname=database,
+            autocommit=True,
+            prepare_threshold=None,
+            sslmode="disable",
+            gssencmode="disable",
+            client_encoding="UTF8",
+            connect_timeout=seconds,
+            options=f"-c TimeZone={time_zone}",
+        )
+    except psycopg.Error as error:
+        raise SessionLostError(f"login as {user} to database {database} failed ({type(error).__name__})") from None
+
+
+def open_session(endpoint: Endpoint, database: str, role: Role, pins: Pins) -> PostgresSession:
+    """Return a fresh session.
+
+    Raises:
+        InputError: a pinned clock, which Postgres cannot offer: now() follows the machine.
+        SessionLostError: no login.
+    """
+    if pins.clock is not None:
+        raise InputError(
+            "Postgres cannot pin its clock: now() follows the machine",
+            field="clock",
+            remedy="Write the reference date into the question and the gold SQL, or leave `clock` out for Postgres.",
+        )
+    folded = database.lower()
+    return PostgresSession(connect(endpoint, folded, login_name(folded, role), time_zone=pins.time_zone))
+
+
+def _port(endpoint: Endpoint) -> int:
+    """Return the TCP port, or the number a unix socket's file name ends with (`.s.PGSQL.5432`)."""
+    if endpoint.socket is None:
+        return endpoint.port
+    return int(endpoint.socket.suffix[1:])
