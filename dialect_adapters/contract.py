@@ -158,6 +158,11 @@ class GrammarRules:
     `sqlglot_dialect` names the parser. `functions` is every function a prediction may call; `gaming` the allowed
     ones that make a result nondeterministic (flagged). `system_schemas` are denied always unless in
     `visible_system_tables`. `rejected_text` are (regex, reason) pairs on text outside literals and comments.
+    `paren_words` are keywords and types that may stand before a parenthesis without being a call; `denied_words`
+    and `system_prefixes` names rejected anywhere unless the catalogue has them; `gaming_words` and `gaming_literals`
+    are flagged. `utilities` are regexes of whole statements that pass (SHOW, PRAGMA …); their group `table` must be
+    in the catalogue. The rest is the lexical level: `string_prefixes` (x'…'), `escape_prefixes` (E'…' with
+    backslashes), what ends a `--` comment, and `comment_words` that may stand in an executable comment.
     """
 
     sqlglot_dialect: str
@@ -174,6 +179,22 @@ class GrammarRules:
     dollar_quotes: bool = False
     identifier_quotes: str = '"'
     executable_comments: bool = False
+    paren_words: frozenset[str] = frozenset()
+    system_prefixes: tuple[str, ...] = ()
+    default_schemas: frozenset[str] = frozenset()
+    denied_words: frozenset[str] = frozenset()
+    gaming_words: frozenset[str] = frozenset()
+    gaming_literals: frozenset[str] = frozenset()
+    utilities: tuple[str, ...] = ()
+    string_prefixes: tuple[str, ...] = ()
+    escape_prefixes: tuple[str, ...] = ()
+    double_quoted_strings: bool = False
+    bracket_identifiers: bool = False
+    dash_comment_needs_blank: bool = False
+    dash_comment_ends: str = "\n"
+    functional_notation: bool = False
+    leading_bom: bool = False
+    comment_words: frozenset[str] = frozenset()
 
 
 class Adapter(Protocol):

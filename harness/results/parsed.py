@@ -50,7 +50,11 @@ class ParsedQuery:
     spelling. `projections` the outermost output expressions in normal form (aliases and qualifiers resolved
     through CTEs and subqueries, * expanded from the catalogue), `output_names` their names. `filters` are the
     WHERE/HAVING/ON-constant conditions (conjuncts, normal form), `joins` the join conditions with their kind,
-    `group_by`, `aggregates` normal forms. `literals` the constants.
+    `group_by`, `aggregates` normal forms. `literals` the constants. `lexmap` has one letter per character as the
+    parser read it (s string, i quoted identifier, c code, space for blanks and comments): the guard compares it with
+    its own. `list_names` are CTE and table aliases followed by a column list (one entry a mention). `unresolved` are
+    qualified names (`source.column`) no column answers to. `explain` are the options where the text is an EXPLAIN
+    (the other facts then describe the explained statement), None elsewhere.
     """
 
     sql: str
@@ -76,3 +80,7 @@ class ParsedQuery:
     depth: int = 0
     rejected: tuple[tuple[str, str], ...] = ()
     processed_sql: str = ""
+    lexmap: str = ""
+    list_names: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    explain: str | None = None
