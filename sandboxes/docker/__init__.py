@@ -1,0 +1,1 @@
+"""Sandboxes in containers, on any engine that speaks Docker's interface."""

@@ -1,0 +1,69 @@
+"""Reach the container engine: its address as testcontainers resolves it, its client, and what it can share."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import docker
+import requests
+from docker.errors import DockerException
+
+from cases.errors import EngineUnavailableError
+
+START_LINE = "Start it, or run `make engine` (Debian and Ubuntu, as root) to install and start one"
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A reachable engine: its low-level client, its address and the host its published ports are on."""
+
+    api: docker.APIClient
+    address: str
+    host: str
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """Return what the engine says about itself (`docker info`), asked once."""
+        return dict(self.api.info())
+
+    @property
+    def shares_sockets(self) -> bool:
+        """Return True where a unix socket in a bind mount works: a Linux engine on this very kernel and file tree."""
+        desktop = "desktop" in str(self.facts.get("OperatingSystem", "")).lower()
+        return sys.platform == "linux" and not desktop and _is_visible_peer(self.address)
+
+
+def _is_visible_peer(address: str) -> bool:
+    """Return True where the engine behind a unix socket is a process we can see: from inside a container it is not."""
+    if not address.startswith("unix://"):
+        return False
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(address.removeprefix("unix://"))
+            pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        except OSError:
+            return False
+    return bool(pid)
+
+
+def connect(timeout: int = 60) -> Engine:
+    """Return the engine that DOCKER_HOST, testcontainers' properties or the Docker context name.
+
+    Raises:
+        EngineUnavailableError: nothing answers there, in one line.
+    """
+    # Imported here: it costs 0.4 s, which commands that start no container must not pay.
+    from testcontainers.core.docker_client import DockerClient, get_docker_host
+
+    address = get_docker_host() or "unix:///var/run/docker.sock"
+    try:
+        client = DockerClient(timeout=timeout)
+        client.client.api.ping()
+    except (DockerException, requests.RequestException, OSError, ValueError) as fault:
+        raise EngineUnavailableError(f"no container engine answers at {address}", remedy=START_LINE) from fault
+    return Engine(client.client.api, address, client.host())

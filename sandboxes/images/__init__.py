@@ -1,0 +1,1 @@
+"""Base images: an engine without data, from the first source that answers."""

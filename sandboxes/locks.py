@@ -1,0 +1,67 @@
+"""File locks: one build of one key at a time, and proof that a run is still alive. The kernel frees them at death."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from sandboxes.cache import private_folder
+
+
+@contextmanager
+def exclusive(folder: Path, name: str) -> Iterator[None]:
+    """Hold `<folder>/<name>.lock` alone, waiting for whoever has it; the file stays, so no waiter is left behind."""
+    private_folder(folder)
+    with (folder / f"{name}.lock").open("a", encoding="utf-8") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+class RunLock:
+    """Says "this run lives" for as long as its process does; several holders in one run share it."""
+
+    def __init__(self, folder: Path, run_id: str) -> None:
+        """Take the lock `<folder>/<run_id>.lock`, shared."""
+        self.path = private_folder(folder) / f"{run_id}.lock"
+        self._stream: IO[str] | None = _held(self.path)
+
+    def release(self) -> None:
+        """Let go; the last holder removes the file. Idempotent."""
+        stream, self._stream = self._stream, None
+        if stream is None:
+            return
+        with stream:
+            if _try_exclusive(stream):
+                self.path.unlink(missing_ok=True)
+
+
+def _held(path: Path) -> IO[str]:
+    """Open and share-lock the file at `path`, again where its last holder removed it meanwhile."""
+    while True:
+        stream = path.open("a", encoding="utf-8")
+        fcntl.flock(stream, fcntl.LOCK_SH)
+        if path.exists() and path.stat().st_ino == os.fstat(stream.fileno()).st_ino:
+            return stream
+        stream.close()
+
+
+def _try_exclusive(stream: IO[str]) -> bool:
+    """Return True where nobody else holds the lock of this open file."""
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_free(path: Path) -> bool | None:
+    """Return True where a run's lock file exists and nobody holds it, False where held, None where there is none."""
+    try:
+        with path.open("r+", encoding="utf-8") as stream:
+            return _try_exclusive(stream)
+    except OSError:
+        return None
