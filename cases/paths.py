@@ -1,0 +1,37 @@
+"""Resolve a path that a pack names, and refuse every way out of the pack's folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+
+from cases.errors import InputError
+
+_REMEDY = "Name a file inside the pack's folder by a relative path without '..'"
+_DRIVE = re.compile(r"[A-Za-z]:|\\")
+
+
+def inside(root: Path, name: str, *, file: Path, line: int | None, field: str, folder: bool = False) -> Path:
+    """Return root/name, which exists and is reached without leaving `root`.
+
+    Raises:
+        InputError: an absolute path, '..', a symbolic link on the way, or nothing there.
+    """
+
+    def refuse(message: str, remedy: str = _REMEDY) -> InputError:
+        """Build the error at the place the path was named."""
+        return InputError(message, file=file, line=line, field=field, remedy=remedy)
+
+    pure = PurePosixPath(name)
+    if not name or "\0" in name or pure.is_absolute() or ".." in pure.parts or _DRIVE.match(name):
+        raise refuse(f"path '{name}' leaves the pack's folder")
+    path = root
+    for part in pure.parts:
+        path = path / part
+        if path.is_symlink():
+            raise refuse(f"path '{name}' goes through a symbolic link")
+    if folder and not path.is_dir():
+        raise refuse(f"no folder '{name}'", "Create it or correct the path")
+    if not folder and not path.is_file():
+        raise refuse(f"no file '{name}'", "Create it or correct the path")
+    return path

@@ -1,0 +1,171 @@
+"""A SQLite file as a snapshot: copied as it is for SQLite, and read as typed tables for the other engines.
+
+This opens the file read-only, runs only our own catalogue and SELECT statements, and trusts nothing in its schema.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from cases.errors import InputError
+from cases.relation import Row
+from cases.snapshot import ColumnDef, TableDef
+from cases.sources.sqlite_keys import quoted, read_keys
+from cases.sources.sqlite_values import Storage, choose_kind, to_kind
+
+_MAGIC = b"SQLite format 3\0"
+_CHUNK = 300
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteContent:
+    """What a SQLite file holds: typed tables, a source of their rows, a digest, and what could not be carried."""
+
+    tables: tuple[TableDef, ...]
+    source: SqliteSource
+    digest: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteSource:
+    """The rows of a SQLite file, converted to each column's chosen kind."""
+
+    path: Path
+    tables: tuple[TableDef, ...]
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """Yield a table's rows in storage order.
+
+        Raises:
+            InputError: the file is damaged.
+        """
+        definition = next(found for found in self.tables if found.name == table)
+        kinds = [column.kind for column in definition.columns]
+        names = ", ".join(quoted(column.name) for column in definition.columns)
+        with closing(_open(self.path)) as connection:
+            try:
+                for row in connection.execute(f"SELECT {names} FROM {quoted(table)} NOT INDEXED"):  # noqa: S608
+                    yield tuple([to_kind(kind, value) for kind, value in zip(kinds, row, strict=True)])
+            except sqlite3.Error as error:
+                raise _damaged(self.path, error) from None
+
+
+def sqlite_content(path: Path) -> SqliteContent:
+    """Read a SQLite file's tables and choose each column's kind from its values.
+
+    Raises:
+        InputError: not a SQLite file, damaged, without tables, or with changes still in a write-ahead log.
+    """
+    digest = _check_file(path)
+    with closing(_open(path)) as connection:
+        try:
+            names, notes = _tables(connection)
+            tables = []
+            for name in names:
+                table, dropped = _table(connection, name)
+                tables.append(table)
+                notes += dropped
+        except sqlite3.Error as error:
+            raise _damaged(path, error) from None
+    if not tables:
+        raise InputError("the SQLite file has no table", file=path, remedy="Name a file that holds data")
+    defined = tuple(tables)
+    return SqliteContent(defined, SqliteSource(path, defined), digest, tuple(notes))
+
+
+def _check_file(path: Path) -> str:
+    """Return the file's sha256 after proving that it is a whole SQLite file."""
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and log.stat().st_size:
+        remedy = f"Run: sqlite3 {path.name} 'PRAGMA wal_checkpoint(TRUNCATE)'"
+        raise InputError("changes are still in its write-ahead log", file=path, remedy=remedy)
+    try:
+        with path.open("rb") as stream:
+            if stream.read(16) != _MAGIC:
+                raise InputError("not a SQLite file", file=path, remedy="Name an unencrypted SQLite 3 database")
+            stream.seek(0)
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=path, remedy="Check the path") from None
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Open the file so that nothing can be written and its schema can call no function of side effect."""
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    connection.text_factory = _text
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    return connection
+
+
+def _text(data: bytes) -> str:
+    r"""Decode text; bytes that are no UTF-8, and NUL, which two engines refuse, are spelled \xNN."""
+    return data.decode("utf-8", errors="backslashreplace").replace("\0", "\\x00")
+
+
+def _damaged(path: Path, error: sqlite3.Error) -> InputError:
+    """Turn the library's complaint into one clear line."""
+    return InputError(f"SQLite cannot read it: {error}", file=path, remedy="Repair it or name another file")
+
+
+def _tables(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
+    """Return the ordinary tables in the order they were made, and a note for everything else."""
+    listed = {row[1]: row[2] for row in connection.execute("PRAGMA main.table_list")}
+    names: list[str] = []
+    notes: list[str] = []
+    query = "SELECT type, name, sql FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid"
+    for kind, name, sql in connection.execute(query):
+        if name.lower().startswith("sqlite_"):
+            continue
+        virtual = str(sql or "").lstrip().upper().startswith("CREATE VIRTUAL")
+        if kind == "view":
+            notes.append(f"view '{name}' is carried to SQLite only")
+        elif virtual or listed.get(name) in ("virtual", "shadow"):
+            notes.append(f"virtual table '{name}' is carried to SQLite only")
+        else:
+            names.append(name)
+    return names, notes
+
+
+def _table(connection: sqlite3.Connection, name: str) -> tuple[TableDef, list[str]]:
+    """Return one table's definition and a note for each key that could not be kept."""
+    info = [row for row in connection.execute(f"PRAGMA main.table_xinfo({quoted(name)})") if row[6] != 1]
+    storages = _storages(connection, name, [row[1] for row in info])
+    primary = {row[1]: row[5] for row in info if row[5]}
+    keys, notes = read_keys(connection, name, sorted(primary, key=lambda column: primary[column]), storages)
+    columns = tuple(
+        ColumnDef(
+            column,
+            choose_kind(storages[column], declared or ""),
+            nullable=storages[column].nulls > 0 or not (required or column in keys.primary_key),
+            length=keys.lengths.get(column),
+        )
+        for _, column, declared, required, *_ in info
+    )
+    return TableDef(name, columns, keys.primary_key, keys.unique, keys.foreign_keys, keys.indexes), notes
+
+
+def _storages(connection: sqlite3.Connection, table: str, columns: Sequence[str]) -> dict[str, Storage]:
+    """Count how each column's values are stored, in one pass for every few hundred columns."""
+    found: dict[str, Storage] = {}
+    for start in range(0, len(columns), _CHUNK):
+        part = columns[start : start + _CHUNK]
+        sums = ", ".join(_counts(quoted(column)) for column in part)
+        row = connection.execute(f"SELECT {sums} FROM {quoted(table)} NOT INDEXED").fetchone()  # noqa: S608
+        for index, column in enumerate(part):
+            found[column] = Storage(*(int(value or 0) for value in row[index * 6 : index * 6 + 6]))
+    return found
+
+
+def _counts(column: str) -> str:
+    """Return the six sums of one column: integer, real, text, blob, NULL, and integers no float holds."""
+    kinds = ("integer", "real", "text", "blob", "null")
+    sums = [f"SUM(typeof({column}) = '{kind}')" for kind in kinds]
+    wide = f"SUM(typeof({column}) = 'integer' AND ({column} > 9007199254740992 OR {column} < -9007199254740992))"
+    return ", ".join([*sums, wide])

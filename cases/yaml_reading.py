@@ -1,0 +1,92 @@
+"""Read YAML that strangers wrote: safe types only, no duplicate keys, no aliases, and a line for every field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from cases.errors import InputError
+from cases.faults import Place
+from cases.reading import read_text
+
+MAX_YAML = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class YamlDocument:
+    """A YAML value and the line of each of its fields."""
+
+    path: Path
+    value: object
+    lines: dict[Place, int]
+
+    def line(self, place: Place) -> int | None:
+        """Return the line of a field, or of the nearest thing around it that has one."""
+        for end in range(len(place), -1, -1):
+            if place[:end] in self.lines:
+                return self.lines[place[:end]]
+        return None
+
+
+def read_yaml(path: Path) -> YamlDocument:
+    """Return a YAML file's only document.
+
+    Raises:
+        InputError: no UTF-8 text, no YAML, more than one document, an alias, a duplicate key or endless nesting.
+    """
+    text = read_text(path, limit=MAX_YAML)
+    loader = yaml.SafeLoader("")
+    try:
+        loader = yaml.SafeLoader(text)
+        node = loader.get_single_node()
+        if node is None:
+            return YamlDocument(path, None, {(): 1})
+        lines: dict[Place, int] = {}
+        _walk(path, node, (), lines, set())
+        return YamlDocument(path, loader.construct_document(node), lines)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        raise InputError(f"not YAML: {error.problem}", file=path, line=line, remedy="Correct the YAML") from None
+    except (yaml.YAMLError, ValueError) as error:
+        message = str(error).splitlines()[0]
+        raise InputError(f"not YAML: {message}", file=path, remedy="Correct the YAML") from None
+    except RecursionError:
+        raise InputError("nested too deeply", file=path, line=1, remedy="Flatten the YAML") from None
+    finally:
+        loader.dispose()
+
+
+def _walk(path: Path, node: yaml.Node, place: Place, lines: dict[Place, int], seen: set[int]) -> None:
+    """Note the line of every field and refuse what would make two readers see two things."""
+    line = node.start_mark.line + 1
+    lines.setdefault(place, line)
+    if id(node) in seen:
+        raise InputError("YAML aliases are not accepted", file=path, line=line, remedy="Write the value out twice")
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            _walk(path, item, (*place, index), lines, seen)
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            name = (*place, _key(path, key))
+            if name in lines:
+                where = key.start_mark.line + 1
+                message = f"key '{key.value}' stands twice"
+                raise InputError(message, file=path, line=where, field=dotted(name), remedy="Keep one of them")
+            lines[name] = key.start_mark.line + 1
+            _walk(path, value, name, lines, seen)
+
+
+def _key(path: Path, node: yaml.Node) -> str:
+    """Return a mapping's key as text; other keys cannot be fields."""
+    if isinstance(node, yaml.ScalarNode) and node.tag != "tag:yaml.org,2002:merge":
+        return str(node.value)
+    line = node.start_mark.line + 1
+    raise InputError("a key must be plain text", file=path, line=line, remedy="Write the key as text")
+
+
+def dotted(place: Place) -> str | None:
+    """Return a field's place as a.b.0.c, or None for the whole file."""
+    return ".".join(str(part) for part in place) or None
