@@ -1,0 +1,1 @@
+"""Turns a finished run into files and terminal text; reads results only, decides nothing."""

@@ -1,0 +1,121 @@
+"""The numbers every report shows, each with its n, and the names they go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from cases.verdicts import UNSCORABLE, Verdict
+from harness.reports.files import Json, base_name
+from harness.results.case_result import CaseResult, ScoreRecord, Timing
+from harness.results.run_result import Aggregate, RunResult
+
+FORMAT = 1
+_LABELS = {"strict_execution_accuracy": "strict execution accuracy", "disagreement": "disagreement rate"}
+
+
+def label(metric: str) -> str:
+    """Return the name a metric is printed under; no report says a bare "execution"."""
+    return _LABELS.get(metric, metric)
+
+
+def decimal(value: float | None, places: int = 3) -> str:
+    """Return a score as text, or a dash where it is not available (which is not zero)."""
+    return "–" if value is None else f"{value:.{places}f}"
+
+
+def seconds(value: float | None) -> str:
+    """Return a duration in the unit a person reads: milliseconds below one second."""
+    if value is None:
+        return "–"
+    return f"{value * 1000:.1f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def score(result: CaseResult, metric: str) -> float | None:
+    """Return one result's value of a metric, None where it is not available or was not asked for."""
+    record = result.scores.get(metric)
+    return None if record is None else record.value
+
+
+def score_json(record: ScoreRecord | None) -> dict[str, Json]:
+    """Return a score with its reason; `available` tells not applicable from zero."""
+    if record is None:
+        return {"value": None, "available": False, "reason": "not computed"}
+    return {"value": record.value, "available": record.value is not None, "reason": record.reason}
+
+
+def aggregate_json(total: Aggregate | None) -> dict[str, Json]:
+    """Return a metric's mean with the number of results it covers."""
+    if total is None:
+        return {"mean": None, "n": 0, "of": 0, "note": "not computed"}
+    return {"mean": total.mean, "n": total.n, "of": total.of, "note": total.note}
+
+
+def aggregates_json(run: RunResult) -> dict[str, Json]:
+    """Return every metric's mean and n, in the order the run reports them."""
+    return {total.name: aggregate_json(total) for total in run.aggregates}
+
+
+def sorted_counts(counts: dict[str, int]) -> dict[str, Json]:
+    """Return counts largest first, ties by name."""
+    ordered = sorted(counts, key=lambda name: (-counts[name], name))
+    return {name: counts[name] for name in ordered}
+
+
+def header_json(run: RunResult) -> dict[str, Json]:
+    """Return what names a run in every file: identity, engine, isolation, policy and how much of it ran."""
+    manifest = run.manifest
+    return {
+        "format": FORMAT,
+        "run_id": manifest.run_id,
+        "created": manifest.created,
+        "sqlassay": manifest.sqlassay,
+        "pack": base_name(manifest.pack),
+        "case_set": manifest.case_set,
+        "dialect": manifest.dialect,
+        "engine_version": manifest.engine_version,
+        "image": manifest.image,
+        "isolation": manifest.isolation.model_dump(mode="json"),
+        "agent": base_name(manifest.agent),
+        "policy_digest": manifest.policy_digest,
+        "seed": manifest.seed,
+        "trials": trials(run),
+        "n": len(run.results),
+        "planned": run.planned,
+        "interrupted": run.interrupted,
+    }
+
+
+def trials(run: RunResult) -> int:
+    """Return how many trials a case had: as set, or as the results show."""
+    seen = max((result.trial for result in run.results), default=0) + 1
+    declared = run.manifest.settings.get("trials")
+    return max(seen, declared) if isinstance(declared, int) else seen
+
+
+def timing_of(run: RunResult) -> dict[tuple[str, int], Timing]:
+    """Return the timings by (case id, trial)."""
+    return {(timing.case_id, timing.trial): timing for timing in run.timings}
+
+
+def gap(result: CaseResult) -> float | None:
+    """Return how far structure and execution_score are apart, None where either is not available."""
+    structural, executed = score(result, "structural"), score(result, "execution_score")
+    return None if structural is None or executed is None else abs(structural - executed)
+
+
+def scorable(results: Iterable[CaseResult]) -> list[CaseResult]:
+    """Return the results that count in the denominator of execution accuracy."""
+    return [result for result in results if result.verdict not in UNSCORABLE]
+
+
+def failed(results: Iterable[CaseResult]) -> list[CaseResult]:
+    """Return everything that is not a match, in case order."""
+    return [result for result in results if result.verdict is not Verdict.MATCH]
+
+
+def place(run: RunResult) -> str:
+    """Return where statements ran, in one line, with what is missing from the isolation here."""
+    isolation = run.manifest.isolation
+    missing = f"; off here: {', '.join(isolation.missing)}" if isolation.missing else ""
+    limits = f"; limits: {', '.join(isolation.limits)}" if isolation.limits else ""
+    return f"{isolation.provider}, {isolation.method}, network {isolation.network}{limits}{missing}"

@@ -1,0 +1,56 @@
+"""Writes report files one way: UTF-8, newline at the end, connection logins taken out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+from harness.reports.escape import json_text, redact
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+_ABSOLUTE_PATH = re.compile(r"(?<![\w/.])/(?:[^\s/]+/)+([^\s/]+)")
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file that ends with exactly one newline and return its path."""
+    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8", newline="\n")
+    return path
+
+
+def write_json(path: Path, value: object) -> Path:
+    """Write one JSON document in the order its keys were given and return its path."""
+    encoded = json.dumps(portable(value), ensure_ascii=False, indent=2, allow_nan=False)
+    return write_text(path, json_text(encoded))
+
+
+def portable(value: object) -> Json:
+    """Return plain JSON: no login in a connection string, no NaN."""
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, Mapping):
+        return {redact(str(key)): portable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        items = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        return [portable(item) for item in items]
+    return redact(str(value))
+
+
+def without_folders(value: object) -> Json:
+    """Return settings as plain JSON with every absolute path cut to its last part."""
+    plain = portable(value)
+    if isinstance(plain, dict):
+        return {key: without_folders(item) for key, item in plain.items()}
+    if isinstance(plain, list):
+        return [without_folders(item) for item in plain]
+    return base_name(plain) if isinstance(plain, str) else plain
+
+
+def base_name(text: str) -> str:
+    """Return the text with each absolute path in it cut to its last part, so no folder of this machine is told."""
+    return _ABSOLUTE_PATH.sub(r"\1", text)

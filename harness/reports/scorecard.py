@@ -1,0 +1,108 @@
+"""Writes scorecard.json: run totals and one pattern a case, small enough to commit and to diff between runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from cases.verdicts import UNSCORABLE, Verdict
+from harness.reports import figures
+from harness.reports.files import Json, write_json
+from harness.results.case_result import CaseResult
+from harness.results.run_result import RunResult
+
+NAME = "scorecard.json"
+
+
+def write(run: RunResult, folder: Path) -> tuple[Path, ...]:
+    """Write scorecard.json into `folder` and return its path."""
+    return (write_json(folder / NAME, scorecard(run)),)
+
+
+def scorecard(run: RunResult) -> dict[str, Json]:
+    """Return the totals, the trials and one pattern a case; what could not be scored is counted apart."""
+    by_case: defaultdict[str, list[CaseResult]] = defaultdict(list)
+    for result in run.results:
+        by_case[result.case_id].append(result)
+    scored = {case: rows for case, rows in by_case.items() if figures.scorable(rows)}
+    passed = [case for case, rows in scored.items() if _all_match(rows)]
+    return {
+        **figures.header_json(run),
+        "mode": "agent" if run.manifest.predictions_digest is None else "predictions",
+        "patterns_passed": len(passed),
+        "patterns_total": len(scored),
+        "not_scored": [case for case in by_case if case not in scored],
+        "totals": {
+            "scores": figures.aggregates_json(run),
+            "verdicts": figures.sorted_counts(run.verdicts),
+            "causes": figures.sorted_counts(run.causes),
+            "scorable": run.scorable,
+            "blocked": run.blocked,
+            "breaches": len(run.breaches),
+        },
+        "trials": _trials(scored),
+        "patterns": [_pattern(run, case, rows) for case, rows in by_case.items()],
+        "exit_code": int(run.exit_code),
+        "verdict_line": run.verdict_line,
+    }
+
+
+def _all_match(rows: list[CaseResult]) -> bool:
+    """Return True where every scorable trial of a case matched."""
+    return all(row.verdict is Verdict.MATCH for row in figures.scorable(rows))
+
+
+def _trials(scored: dict[str, list[CaseResult]]) -> dict[str, Json]:
+    """Return k and the share of cases that some (pass@k), all (pass^k) and each trial on average passed."""
+    outcomes = [[row.verdict is Verdict.MATCH for row in figures.scorable(rows)] for rows in scored.values()]
+    k = min((len(trials) for trials in outcomes), default=0)
+    total = sum(len(trials) for trials in outcomes)
+    if not k:
+        return {"k": 0, "n": 0, "pass@k": None, "pass^k": None, "pass_rate": None}
+    even = all(len(trials) == k for trials in outcomes)
+    return {
+        "k": k,
+        "n": len(outcomes),
+        "pass@k": sum(any(trials) for trials in outcomes) / len(outcomes) if even else None,
+        "pass^k": sum(all(trials) for trials in outcomes) / len(outcomes) if even else None,
+        "pass_rate": sum(sum(trials) for trials in outcomes) / total,
+    }
+
+
+def _pattern(run: RunResult, case: str, rows: list[CaseResult]) -> dict[str, Json]:
+    """Return one case: passed (null where it could not be scored), named feedback, duration and the reason."""
+    timings = figures.timing_of(run)
+    durations = [timings[row.key].total_seconds for row in rows if row.key in timings]
+    scored = figures.scorable(rows)
+    telling = next((row for row in rows if row.verdict is not Verdict.MATCH), rows[0])
+    return {
+        "pattern_id": case,
+        "passed": _all_match(rows) if scored else None,
+        "trials": len(rows),
+        "verdict": telling.verdict.value,
+        "cause": None if telling.cause is None else telling.cause.value,
+        "feedback": _feedback(rows),
+        "duration_ms": round(sum(durations) * 1000, 3) if durations else None,
+        "detail": telling.reason,
+    }
+
+
+def _feedback(rows: list[CaseResult]) -> dict[str, Json]:
+    """Return the mean of each score over a case's trials, with executed_query, sql_safety and correct_answer."""
+    scored = [row for row in rows if row.verdict not in UNSCORABLE]
+    guarded = [row.guard.allowed for row in rows if row.guard is not None]
+    ran = (Verdict.MATCH, Verdict.MISMATCH, Verdict.UNDECIDED)
+    feedback: dict[str, Json] = {
+        "correct_answer": _mean([row.verdict is Verdict.MATCH for row in scored]),
+        "executed_query": _mean([row.verdict in ran for row in scored]),
+        "sql_safety": _mean(guarded),
+    }
+    for name in sorted({name for row in rows for name in row.scores}):
+        values = [value for row in rows if (value := figures.score(row, name)) is not None]
+        feedback[name] = _mean(values)
+    return feedback
+
+
+def _mean(values: list[bool] | list[float]) -> float | None:
+    """Return the mean, None over nothing."""
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,171 @@
+"""Writes summary.md, which fits a GitHub step summary, and summary.json, the same figures for a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from cases.verdicts import Verdict
+from harness.reports import figures
+from harness.reports.escape import markdown, markdown_block, markdown_code
+from harness.reports.files import Json, base_name, without_folders, write_json, write_text
+from harness.results.case_result import CaseResult
+from harness.results.run_result import RunResult
+
+MARKDOWN = "summary.md"
+JSON = "summary.json"
+LISTED = 200
+SHOWN_IN_FULL = 10
+TEXT_LIMIT = 400
+SQL_LIMIT = 4000
+
+
+def write(run: RunResult, folder: Path) -> tuple[Path, ...]:
+    """Write both summaries into `folder` and return their paths."""
+    return (
+        write_text(folder / MARKDOWN, summary_markdown(run)),
+        write_json(folder / JSON, summary_json(run)),
+    )
+
+
+def summary_json(run: RunResult) -> dict[str, Json]:
+    """Return the run's totals, each with its n, and everything that decided them."""
+    manifest = run.manifest
+    return {
+        **figures.header_json(run),
+        "scores": figures.aggregates_json(run),
+        "scorable": run.scorable,
+        "verdicts": figures.sorted_counts(run.verdicts),
+        "causes": figures.sorted_counts(run.causes),
+        "blocked": run.blocked,
+        "disagreement_threshold": without_folders(manifest.settings.get("disagreement")),
+        "disagreements": list(run.disagreements),
+        "predicted_seconds": dict(sorted(run.percentiles.items())),
+        "thresholds": [threshold.model_dump(mode="json") for threshold in run.thresholds],
+        "problems": list(run.problems),
+        "breaches": list(run.breaches),
+        "base": {
+            "image": manifest.base_image,
+            "digest": manifest.base_digest,
+            "source": manifest.base_source,
+            "key": manifest.image_key,
+        },
+        "settings": without_folders(manifest.settings),
+        "policy": without_folders(manifest.policy),
+        "policy_origin": without_folders(manifest.policy_origin),
+        "packages": dict(sorted(manifest.packages.items())),
+        "exit_code": int(run.exit_code),
+        "verdict_line": run.verdict_line,
+    }
+
+
+def summary_markdown(run: RunResult) -> str:
+    """Return the page: verdict line, scores with n, verdicts, causes, what was off, then each failed result."""
+    manifest = run.manifest
+    title = f"# sqlassay: {markdown(base_name(manifest.pack))} on {markdown(manifest.dialect)}"
+    parts = [
+        title,
+        f"**{markdown(run.verdict_line)}**",
+        _table(("score", "mean", "n", "of", "note"), [_score_row(run, name) for name in _metric_names(run)]),
+        _counts("verdict", run.verdicts),
+        _counts("cause", run.causes),
+        _facts(run),
+        _list("Thresholds", [_threshold(run, index) for index in range(len(run.thresholds))]),
+        _list("Breaches", [markdown(line) for line in run.breaches]),
+        _list("Problems", [markdown(line) for line in run.problems]),
+        _failures(run),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _metric_names(run: RunResult) -> list[str]:
+    """Return the metrics in the order the run reports them."""
+    return [total.name for total in run.aggregates]
+
+
+def _score_row(run: RunResult, name: str) -> tuple[str, ...]:
+    """Return one metric's cells; the disagreement rate names its t."""
+    total = run.aggregate(name)
+    threshold = run.manifest.settings.get("disagreement")
+    shown = f"{figures.label(name)} (t = {threshold})" if name == "disagreement" else figures.label(name)
+    if total is None:
+        return (markdown(shown), "–", "0", "0", "")
+    return (markdown(shown), figures.decimal(total.mean), str(total.n), str(total.of), markdown(total.note))
+
+
+def _counts(name: str, counts: dict[str, int]) -> str:
+    """Return a table of counts, nothing where there are none."""
+    rows = [(markdown(key), str(value)) for key, value in figures.sorted_counts(counts).items()]
+    return _table((name, "n"), rows) if rows else ""
+
+
+def _facts(run: RunResult) -> str:
+    """Return what ran where and how fast, one fact a line."""
+    manifest, times = run.manifest, run.percentiles
+    lines = [
+        f"- cases: {manifest.cases}, results: {len(run.results)} of {run.planned} planned, scorable: {run.scorable}",
+        f"- engine: {markdown(manifest.dialect)} {markdown(manifest.engine_version)}, image {markdown(manifest.image)}",
+        f"- isolation: {markdown(figures.place(run))}",
+        f"- predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
+        f"- policy: {markdown(manifest.policy_digest)}, seed {manifest.seed}",
+        f"- agent: {markdown(base_name(manifest.agent))}",
+    ]
+    return "\n".join(lines)
+
+
+def _threshold(run: RunResult, index: int) -> str:
+    """Return one declared threshold and whether it held."""
+    threshold = run.thresholds[index]
+    held = "holds" if threshold.held else "does not hold"
+    name = markdown(figures.label(threshold.metric))
+    return f"{name} {figures.decimal(threshold.value)}, at least {threshold.minimum} asked: {held}"
+
+
+def _failures(run: RunResult) -> str:
+    """Return a table of the results that are no match, then the first ones in full; what is left out is said."""
+    failures = figures.failed(run.results)
+    if not failures:
+        return ""
+    rows = [_failure_row(result) for result in failures[:LISTED]]
+    left = len(failures) - len(rows)
+    rest = f"\n\n{left} more are in results.csv." if left else ""
+    table = _table(("case", "trial", "verdict", "cause", "reason"), rows)
+    wrong = [result for result in failures if result.verdict is Verdict.MISMATCH][:SHOWN_IN_FULL]
+    blocks = "\n\n".join(_in_full(result) for result in wrong)
+    return f"## Results that are no match (n = {len(failures)})\n\n{table}{rest}\n\n{blocks}".rstrip()
+
+
+def _failure_row(result: CaseResult) -> tuple[str, ...]:
+    """Return one failed result's cells."""
+    cause = "" if result.cause is None else result.cause.value
+    return (
+        markdown_code(result.case_id),
+        str(result.trial),
+        markdown(result.verdict.value),
+        markdown(cause),
+        markdown(_short(result.reason, TEXT_LIMIT)),
+    )
+
+
+def _in_full(result: CaseResult) -> str:
+    """Return one mismatch folded: question, gold and predicted SQL."""
+    heading = f"<details><summary>{markdown_code(result.case_id)}: {markdown(_short(result.question, TEXT_LIMIT))}"
+    gold = markdown_block(_short(result.gold_sql or "-- none", SQL_LIMIT))
+    predicted = markdown_block(_short(result.predicted_sql or "-- none", SQL_LIMIT))
+    return f"{heading}</summary>\n\nGold:\n\n{gold}\n\nPredicted:\n\n{predicted}\n\n</details>"
+
+
+def _short(text: str, limit: int) -> str:
+    """Return the text, cut with a note of its whole length where it is past the limit."""
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters in all)"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table of cells that are escaped already."""
+    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
+
+
+def _list(title: str, lines: Sequence[str]) -> str:
+    """Return a titled list, nothing where it is empty."""
+    return "\n".join([f"## {title}", "", *(f"- {line}" for line in lines)]) if lines else ""
