@@ -1,0 +1,1 @@
+"""Metrics: pure functions from evidence to a score and a reason."""

@@ -1,0 +1,196 @@
+"""From one text to the plain facts every stage shares; the only place that reads a parser's tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token
+
+from harness.parse.lexmap import lexmap, nesting
+from harness.parse.order import order_facts
+from harness.parse.resolve import Resolver
+from harness.parse.scope import folds_quoted, tables_of
+
+PARSER = f"sqlglot {version('sqlglot')}"
+MAX_DEPTH = 200
+_EXPLAIN = re.compile(
+    r"\s*explain\b(?P<options>(?:\s+(?:verbose|analy[sz]e|query\s+plan|extended|format\s*=\s*\w+)\b|\s*\([^()'\"`]*\))*)"
+    r"\s*(?=\(|\b(?:select|with|values|table|insert|update|delete|merge|replace)\b)",
+    re.IGNORECASE,
+)
+
+
+def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[str, Any]:
+    """Return the facts about one text as JSON values; whatever goes wrong becomes `error`."""
+    facts: dict[str, Any] = {"parser": PARSER}
+    try:
+        facts.update(_facts(sql, dialect, tables))
+    except SqlglotError as error:
+        facts["error"] = _first_line(error)
+    except RecursionError:
+        facts["error"] = "nested too deep to parse"
+    except MemoryError:
+        facts["error"] = "too large to parse"
+    except Exception as error:  # noqa: BLE001 - the parser is a third party's: any fault of it is a fact about this text
+        facts["error"] = f"the parser failed: {type(error).__name__}"
+    return facts
+
+
+def _first_line(error: Exception) -> str:
+    """Return the parser's message without its terminal colours and its copy of the text."""
+    return re.sub(r"\x1b\[\d*m", "", str(error)).split("\n", 1)[0].strip()
+
+
+def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[str, Any]:
+    """Tokenise, measure, parse and read the tree of one text."""
+    # A byte order mark is kept out of the parser and its place is kept, so that positions hold.
+    text = " " + sql[1:] if sql.startswith("\ufeff") else sql
+    facts: dict[str, Any] = {}
+    explained = _EXPLAIN.match(text)
+    if explained:
+        facts["explain"] = explained["options"].strip().lower()
+        text = " " * explained.end() + text[explained.end() :]
+    tokens = list(sqlglot.tokenize(text, read=dialect))
+    facts["lexmap"] = lexmap(text, tokens)
+    if explained:
+        prefix = "".join(" " if character.isspace() else "c" for character in sql[: explained.end()])
+        facts["lexmap"] = prefix + facts["lexmap"][explained.end() :]
+    facts["depth"] = nesting(tokens)
+    if facts["depth"] > MAX_DEPTH:
+        return {**facts, "error": f"nested {facts['depth']} deep, more than {MAX_DEPTH}"}
+    trees = [tree for tree in sqlglot.parse(text, read=dialect) if tree is not None]
+    facts["statements"] = len(trees)
+    if not trees:
+        return {**facts, "error": "no statement"}
+    facts["rejected"] = [(tree.key, tree.sql(dialect=dialect)[:80]) for tree in trees if isinstance(tree, exp.Command)]
+    return {**facts, **_tree_facts(trees, text, tokens, dialect, tables)}
+
+
+def _tree_facts(
+    trees: list[exp.Expr], text: str, tokens: list[Token], dialect: str, tables: dict[str, list[str]] | None
+) -> dict[str, Any]:
+    """Read the first statement's structure; nodes, functions and tables come from all statements."""
+    tree = trees[0]
+    fold = folds_quoted(dialect)
+    facts: dict[str, Any] = {
+        "root": _root(tree).key,
+        "nodes": sorted({node.key for each in trees for node in each.walk()}),
+        "functions": sorted({_function(node) for each in trees for node in each.find_all(exp.Func)} - {""}),
+        "tables": [ref for each in trees for ref in tables_of(each, fold=fold)],
+        "literals": [literal.name for each in trees for literal in each.find_all(exp.Literal)],
+        "list_names": [
+            alias.name.lower() for each in trees for alias in each.find_all(exp.TableAlias) if alias.args.get("columns")
+        ],
+        "ctes": [cte.alias.lower() for cte in tree.find_all(exp.CTE)],
+    }
+    resolver = Resolver(tables)
+    facts.update(_projections(tree, resolver, dialect))
+    facts.update(_conditions(tree, resolver, dialect))
+    facts["unresolved"] = [name for each in trees for name in resolver.unresolved(each)]
+    facts["order"] = order_facts(tree, text, tokens, resolver, facts["output_names"], dialect)
+    facts["processed_sql"] = tree.sql(dialect=dialect, comments=False)
+    return facts
+
+
+def _root(tree: exp.Expr) -> exp.Expr:
+    """Return the statement inside outer parentheses."""
+    while isinstance(tree, (exp.Subquery, exp.Paren)) and isinstance(tree.this, exp.Expr):
+        tree = tree.this
+    return tree
+
+
+def _function(node: exp.Func) -> str:
+    """Return a call's name; AND, CASE and CAST are grammar, not calls."""
+    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
+        return str(node.name).lower()
+    if isinstance(node, (exp.And, exp.Or, exp.Case, exp.Cast, exp.If, exp.Array)):
+        return ""
+    return str(node.sql_name()).lower()
+
+
+def _projections(tree: exp.Expr, resolver: Resolver, dialect: str) -> dict[str, Any]:
+    """Return outermost projections and their names, and resolve every query of the tree on the way."""
+    outputs = resolver.outputs(tree, {}) or []
+    for query in tree.find_all(exp.Select):
+        if resolver.sources_of(query) is None:
+            resolver.outputs(query, {})
+    root = _root(tree)
+    left = root
+    while isinstance(left, (exp.SetOperation, exp.Subquery)):
+        left = left.this
+    limit = root.args.get("limit")
+    return {
+        "projections": [_text(column, dialect) for column in resolver.sides(tree, {})],
+        "output_names": [name for name, _ in outputs],
+        "distinct": bool(left.args.get("distinct")) and not isinstance(root, exp.SetOperation),
+        "limit": None if limit is None else _text(limit.args.get("count") or limit.expression, dialect),
+    }
+
+
+def _text(node: exp.Expr | None, dialect: str) -> str:
+    """Spell an expression in the one way facts are compared in."""
+    return "" if node is None else node.sql(dialect=dialect, comments=False)
+
+
+def _conditions(tree: exp.Expr, resolver: Resolver, dialect: str) -> dict[str, Any]:
+    """Return filters, joins, grouping and aggregates of the whole tree in normal form."""
+    filters: list[str] = []
+    joins: list[str] = []
+    groups: list[str] = []
+    for query in tree.find_all(exp.Select):
+        for clause in ("where", "having", "qualify"):
+            _split(query.args.get(clause), "inner", filters, joins, resolver, dialect)
+        for join in query.args.get("joins") or []:
+            kind = " ".join(part.lower() for part in (join.side, join.kind) if part and part != "OUTER") or "inner"
+            _split(join.args.get("on"), kind, filters, joins, resolver, dialect)
+            joins.extend(f"{kind}: {name.name.lower()} = {name.name.lower()}" for name in join.args.get("using") or [])
+        group = query.args.get("group")
+        groups.extend(_group(key, query, resolver, dialect) for key in (group.expressions if group else ()))
+    aggregates = [_text(resolver.normal(node), dialect) for node in tree.find_all(exp.AggFunc)]
+    return {"filters": filters, "joins": joins, "group_by": groups, "aggregates": aggregates}
+
+
+def _group(key: exp.Expr, query: exp.Select, resolver: Resolver, dialect: str) -> str:
+    """Return one GROUP BY key; an ordinal stands for its projection."""
+    if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(query.expressions):
+        key = query.expressions[int(key.name) - 1]
+    return _text(resolver.normal(key, resolver.sources_of(query)), dialect)
+
+
+def _split(
+    clause: exp.Expr | None, kind: str, filters: list[str], joins: list[str], resolver: Resolver, dialect: str
+) -> None:
+    """Split a condition at AND and sort its parts into joins (column against column) and filters."""
+    if clause is None:
+        return
+    condition = clause.this if isinstance(clause, (exp.Where, exp.Having, exp.Qualify)) else clause
+    for part in _conjuncts(condition):
+        normal = resolver.normal(part)
+        if isinstance(normal, exp.EQ):
+            sides = sorted(
+                (normal.left, normal.right), key=lambda side: (isinstance(side, exp.Literal), _text(side, dialect))
+            )
+            normal = exp.EQ(this=sides[0].copy(), expression=sides[1].copy())
+        if isinstance(part, exp.Binary) and isinstance(part.left, exp.Column) and isinstance(part.right, exp.Column):
+            joins.append(f"{kind}: {_text(normal, dialect)}")
+        else:
+            filters.append(_text(normal, dialect))
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the parts of a chain of ANDs, without recursion."""
+    stack = [condition]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, exp.And):
+            stack.extend((part.right, part.left))
+        elif isinstance(part, exp.Paren):
+            stack.append(part.this)
+        else:
+            yield part

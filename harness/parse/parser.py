@@ -1,0 +1,154 @@
+"""The parser as the rest of the harness sees it: text in, facts out, whatever the text is."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Any, cast
+
+from cases.catalog import Catalog
+from harness.parse.frames import receive, send
+from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, TableRef
+
+DEADLINE = 2.0
+"""Seconds one text may take before its worker is killed."""
+
+MAX_BYTES = 32 * 1024
+"""The longest text that is parsed."""
+
+_BOOT = "import sys; sys.path[:] = sys.argv[2:]; from harness.parse.worker import main; main(int(sys.argv[1]))"
+_START_SECONDS = 30.0
+
+
+class Parser:
+    """One parser worker, started at the first text, killed at the deadline and started again when needed."""
+
+    def __init__(self, *, deadline: float = DEADLINE) -> None:
+        """Prepare without starting anything; `deadline` is the seconds one text may take."""
+        self._deadline = deadline
+        self._process: subprocess.Popen[bytes] | None = None
+        self._sock: socket.socket | None = None
+        self._catalogs: dict[int, Catalog] = {}
+        self._sent: set[int] = set()
+        # Invariant: the worker has at most one request in flight, so an answer belongs to the request just sent.
+        self._lock = threading.Lock()
+        self.restarts = 0
+        self.restart_seconds: list[float] = []
+
+    def __enter__(self) -> Parser:
+        """Return itself; the worker starts with the first text."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the worker."""
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Return the worker's process id, None while there is none."""
+        return None if self._process is None else self._process.pid
+
+    def close(self) -> None:
+        """End the worker; a later parse starts a new one."""
+        with self._lock:
+            self._stop()
+
+    def parse(self, sql: str, dialect: str, catalog: Catalog | None = None, *, sqlglot_dialect: str) -> ParsedQuery:
+        """Return the facts about one text; a text that cannot be parsed has `error` set. Never raises on any text."""
+        size = len(sql.encode("utf-8", "surrogatepass"))
+        if size > MAX_BYTES:
+            return ParsedQuery(sql, dialect, "none", error=f"text of {size} bytes is longer than {MAX_BYTES}")
+        with self._lock:
+            for attempt in (1, 2):
+                try:
+                    return _query(sql, dialect, self._ask(sql, catalog, sqlglot_dialect))
+                except TimeoutError:
+                    self._stop()
+                    return ParsedQuery(sql, dialect, "sqlglot", error=f"not parsed within {self._deadline:g} s")
+                except (EOFError, OSError):
+                    # The worker died: once may be a kill from outside, twice is the text.
+                    self._stop()
+                    if attempt == 2:
+                        return ParsedQuery(sql, dialect, "sqlglot", error="the parser died on this text")
+        raise AssertionError("unreachable")
+
+    def _ask(self, sql: str, catalog: Catalog | None, sqlglot_dialect: str) -> dict[str, Any]:
+        """Send one text and return the worker's facts."""
+        if self._sock is None:
+            self._start()
+        sock = cast(socket.socket, self._sock)
+        deadline = time.monotonic() + self._deadline
+        sock.settimeout(self._deadline)
+        key = None if catalog is None else self._remember(catalog)
+        if catalog is not None and key not in self._sent:
+            tables = {table.name.lower(): [column.name for column in table.columns] for table in catalog.tables}
+            send(sock, {"catalog": key, "tables": tables})
+            self._sent.add(cast(int, key))
+        send(sock, {"sql": sql, "dialect": sqlglot_dialect, "use": key})
+        return cast(dict[str, Any], receive(sock, deadline))
+
+    def _remember(self, catalog: Catalog) -> int:
+        """Return a key that stays the catalogue's own as long as the parser lives."""
+        self._catalogs.setdefault(id(catalog), catalog)
+        return id(catalog)
+
+    def _start(self) -> None:
+        """Start a worker and wait until it is ready, so that no text pays for its start."""
+        began = time.monotonic()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-c", _BOOT, str(theirs.fileno()), *sys.path],
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._sock = ours
+        self._sent = set()
+        receive(ours, began + _START_SECONDS)
+        if self.restart_seconds:
+            self.restarts += 1
+        self.restart_seconds.append(time.monotonic() - began)
+
+    def _stop(self) -> None:
+        """Kill the worker, if there is one, and collect it."""
+        if self._sock is not None:
+            self._sock.close()
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            self._process.wait()
+        self._sock = None
+        self._process = None
+
+
+def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
+    """Build the frozen value from the worker's plain facts."""
+    order = facts.pop("order", None)
+    tables = frozenset(TableRef(*ref) for ref in facts.pop("tables", ()))
+    plain = {name: _frozen(name, value) for name, value in facts.items()}
+    return ParsedQuery(sql, dialect, tables=tables, order=None if order is None else _order(order), **plain)
+
+
+def _frozen(name: str, value: Any) -> Any:
+    """Turn JSON lists into the tuples and sets of the value."""
+    if name in {"nodes", "functions"}:
+        return frozenset(value)
+    if name == "rejected":
+        return tuple((node, why) for node, why in value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _order(facts: dict[str, Any]) -> OrderFacts:
+    """Build the order facts."""
+    keys = tuple(OrderKey(*key) for key in facts["keys"])
+    return OrderFacts(keys, facts["limit"], facts["has_limit"], facts["probe_sql"])

@@ -1,0 +1,50 @@
+"""The worker's own process: reads texts from a socket, answers facts; it may die at any text and nobody minds."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import signal
+import socket
+import sys
+import threading
+from typing import Any, cast
+
+from harness.parse.facts import facts_of
+from harness.parse.frames import receive, send
+
+_STACK = 256 * 1024 * 1024
+_RECURSION = 12_000
+_MEMORY = 4 * 1024 * 1024 * 1024
+_ORPHAN_SECONDS = 20
+
+
+def main(descriptor: int) -> None:
+    """Serve until the parent hangs up, on a thread with a stack deep enough for the deepest allowed text."""
+    logging.disable(logging.CRITICAL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    sys.setrecursionlimit(_RECURSION)
+    threading.stack_size(_STACK)
+    thread = threading.Thread(target=_serve, args=(socket.socket(fileno=descriptor),), daemon=True)
+    thread.start()
+    thread.join()
+
+
+def _serve(sock: socket.socket) -> None:
+    """Answer one text after the other; catalogues are kept by their key."""
+    catalogs: dict[int, dict[str, list[str]]] = {}
+    send(sock, "ready")
+    while True:
+        try:
+            request = cast(dict[str, Any], receive(sock))
+        except EOFError:
+            return
+        if "tables" in request:
+            catalogs[request["catalog"]] = request["tables"]
+            continue
+        # Should the parent be gone while a text loops, the default action of the alarm ends this process.
+        signal.alarm(_ORPHAN_SECONDS)
+        answer = facts_of(request["sql"], request["dialect"], catalogs.get(request["use"]))
+        signal.alarm(0)
+        send(sock, answer)
