@@ -1,0 +1,84 @@
+# Every target a person or CI needs; `make` alone lists them.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help eval engine doctor check test lock clean
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+UV ?= $(BIN)/uv
+
+# What `make eval` runs. Empty variables leave the pack's or the program's own default in charge.
+DIALECT ?= sqlite
+PACK ?= demo
+ENGINE ?= auto
+
+# Pure code whose branches must be covered; the rest is proven on real servers.
+CORE := harness/compare/*,harness/guard/*,harness/metrics/*,harness/aggregate.py,cases/*
+
+option = $(if $($(1)),$(2) '$($(1))')
+EVAL_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
+	$(call option,PREDICTIONS,--predictions) $(call option,AGENT,--agent) $(call option,OUT,--out) \
+	$(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) $(call option,TRIALS,--trials) \
+	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit)
+
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
+LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE
+	@$(BIN)/sqlassay run '$(PACK)' $(EVAL_OPTIONS)
+
+engine: $(VENV)/.runtime ## Bring up a container engine where none answers: ENGINE=auto|ask|none
+	@$(BIN)/python -m sandboxes.engine '$(ENGINE)'
+
+doctor: $(VENV)/.runtime ## Say what works on this machine and what fixes the rest
+	@$(BIN)/sqlassay doctor
+
+check: $(VENV)/.dev ## Format, lint, types, import rules, unit tests and the coverage of the pure core
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -m "not docker" --cov --cov-branch --cov-report=
+	$(BIN)/coverage report --include='$(CORE)' --show-missing --skip-covered --fail-under=95
+
+test: check engine ## Everything CI runs: check, then every test on real servers
+	$(BIN)/python -m pytest -q -m docker
+
+lock: $(VENV)/.dev ## Resolve the dependencies anew and write requirements/*.txt with hashes
+	@test -x '$(UV)' || $(PIP) uv
+	echo 'setuptools>=77' | $(LOCK) - --output-file requirements/build.txt
+	$(LOCK) pyproject.toml --output-file requirements/runtime.txt
+	$(LOCK) pyproject.toml --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+
+clean: ## Remove leftover sandboxes, caches and the virtual environment (runs/ stays)
+	@test ! -x $(BIN)/sqlassay || $(BIN)/sqlassay clean
+	@rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo 'Python 3.11 or later is needed; name one with PYTHON=python3.x' >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo 'python3-venv is missing: apt-get install python3-venv' >&2; exit 2; }
+	@echo 'creating $(VENV), about 5 s'
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.runtime: $(VENV)/.created requirements/build.txt requirements/runtime.txt pyproject.toml
+	@echo 'installing sqlassay into $(VENV), about 20 s'
+	@$(PIP) --require-hashes -r requirements/build.txt
+	@$(PIP) --require-hashes -r requirements/runtime.txt
+	@$(PROJECT)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
+	@echo 'installing what the tests need, about 30 s'
+	@$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
