@@ -77,9 +77,13 @@ class Sandbox(Protocol):
 
 
 class Provider(Protocol):
-    """A way to run servers. Registered under `sqlassay.sandboxes`."""
+    """A way to run servers. Registered under `sqlassay.sandboxes`.
+
+    `needs_engine` says whether a container engine must answer first (`sandboxes.engine.ensure_engine`).
+    """
 
     name: str
+    needs_engine: bool
 
     def prepare(self, adapter: Adapter, snapshots: Sequence[Snapshot], notice: Notice) -> SnapshotImage:
         """Return the image for exactly these snapshots, building base and image once under a lock.

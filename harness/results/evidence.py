@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from cases.case import Case, Prediction
 from cases.outcome import Outcome
 from cases.policy import Policy
+from cases.relation import Relation
 from cases.verdicts import Cause, Verdict
 from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import Comparison, GuardVerdict
@@ -19,6 +20,25 @@ class MetricSettings:
     alpha: float = 0.3
     beta: float = 0.2
     disagreement: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAnswer:
+    """One accepted gold statement, run once on a server no prediction ever shares.
+
+    `failure` is set where it gave no rows (ours, never the agent's). `probe` is the same query with hidden order
+    keys appended and one more row, None where none was needed. `cached` says that an earlier run executed it.
+    """
+
+    sql: str
+    parsed: ParsedQuery
+    relation: Relation | None
+    probe: Relation | None = None
+    failure: str | None = None
+    timed_out: bool = False
+    infrastructure: bool = False
+    seconds: float = 0.0
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

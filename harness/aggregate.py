@@ -1,0 +1,121 @@
+"""Totals of a run: means over the results where a metric is available, counts, percentiles. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
+from harness.results.case_result import CaseResult
+from harness.results.run_result import Aggregate, Threshold
+
+
+def aggregate(results: Sequence[CaseResult], metric: str) -> Aggregate:
+    """Return the mean of one metric over the results where it has a value, with n and the number of results."""
+    values = [r.scores[metric].value for r in results if metric in r.scores]
+    present = [value for value in values if value is not None]
+    mean = math.fsum(present) / len(present) if present else None
+    return Aggregate(name=metric, mean=mean, n=len(present), of=len(results))
+
+
+def verdict_counts(results: Sequence[CaseResult]) -> dict[str, int]:
+    """Return how many results ended as each verdict, in the fixed order of the verdict list."""
+    counts = Counter(r.verdict for r in results)
+    return {verdict.value: counts[verdict] for verdict in Verdict if counts[verdict]}
+
+
+def cause_counts(results: Sequence[CaseResult]) -> dict[str, int]:
+    """Return how many failed results have each likely cause, most frequent first, then by name."""
+    counts = Counter(r.cause.value for r in results if r.cause is not None)
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def scorable(results: Sequence[CaseResult]) -> int:
+    """Return the denominator of execution accuracy."""
+    return sum(r.verdict not in UNSCORABLE for r in results)
+
+
+def disagreements(results: Sequence[CaseResult], most: int = 5) -> tuple[str, ...]:
+    """Return up to `most` case ids whose structural and execution score disagree, widest gap first."""
+    gaps = []
+    for result in results:
+        score = result.scores.get("disagreement")
+        if score is not None and score.value == 1.0:
+            gap = score.details.get("gap")
+            gaps.append((-float(gap) if isinstance(gap, int | float) else 0.0, result.case_id))
+    return tuple(case_id for _, case_id in sorted(gaps)[:most])
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """Return the nearest-rank percentile (share in 0–1) of the values, None without values."""
+    if not values:
+        return None
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def thresholds(declared: Sequence[tuple[str, float]], totals: Sequence[Aggregate]) -> tuple[Threshold, ...]:
+    """Return each declared threshold with the value reached; a metric without a value does not hold."""
+    means = {total.name: total.mean for total in totals}
+    return tuple(
+        Threshold(
+            metric=metric,
+            minimum=minimum,
+            value=means.get(metric),
+            held=(value := means.get(metric)) is not None and value >= minimum,
+        )
+        for metric, minimum in declared
+    )
+
+
+def exit_code(
+    results: Sequence[CaseResult],
+    *,
+    held: Sequence[Threshold],
+    breaches: Sequence[str],
+    interrupted: bool,
+    planned: int,
+) -> ExitCode:
+    """Return the run's exit code: 130 > 4 > 3 > 2 > 5 > 1 > 0."""
+    ours = {Verdict.GOLD_ERROR, Verdict.INFRASTRUCTURE}
+    codes = {ExitCode.OK}
+    if interrupted:
+        codes.add(ExitCode.INTERRUPTED)
+    if breaches:
+        codes.add(ExitCode.BREACH)
+    if any(r.verdict in ours for r in results):
+        codes.add(ExitCode.INFRASTRUCTURE)
+    if not interrupted and (planned == 0 or scorable(results) == 0):
+        codes.add(ExitCode.NOTHING_SCORABLE)
+    if any(not threshold.held for threshold in held):
+        codes.add(ExitCode.THRESHOLD)
+    return worst(codes)
+
+
+def verdict_line(
+    code: ExitCode, *, accuracy: Aggregate | None, results: Sequence[CaseResult], notes: Sequence[str], planned: int
+) -> str:
+    """Return the last line a run prints: it says the same as the exit code."""
+    matches = sum(r.verdict is Verdict.MATCH for r in results)
+    share = f"{matches} of {scorable(results)} scorable cases match"
+    if accuracy is not None and accuracy.mean is not None:
+        share = f"execution_accuracy {accuracy.mean:.3f} ({share})"
+    words = {
+        ExitCode.OK: f"PASS: {share}",
+        ExitCode.THRESHOLD: f"FAIL: a declared threshold does not hold: {share}",
+        ExitCode.INPUT: "INPUT: nothing was run",
+        ExitCode.INFRASTRUCTURE: f"NOT WHOLE: {_ours(results)}; {share}",
+        ExitCode.BREACH: "BREACH: a statement took effect on a snapshot",
+        ExitCode.NOTHING_SCORABLE: f"NOTHING SCORABLE: 0 of {planned} planned results can be scored",
+        ExitCode.INTERRUPTED: f"INTERRUPTED: {len(results)} of {planned} results finished; {share}",
+    }
+    line = words[code]
+    return f"{line} [{'; '.join(notes)}] (exit {int(code)})" if notes else f"{line} (exit {int(code)})"
+
+
+def _ours(results: Sequence[CaseResult]) -> str:
+    """Name what keeps the number from being whole."""
+    counts = Counter(r.verdict for r in results)
+    parts = [(Verdict.GOLD_ERROR, "gold error"), (Verdict.INFRASTRUCTURE, "infrastructure failure")]
+    return ", ".join(f"{counts[v]} {name}{'s' if counts[v] != 1 else ''}" for v, name in parts if counts[v])

@@ -1,0 +1,55 @@
+"""`sqlassay list WHAT`: names of everything that can be named on a command line."""
+
+from __future__ import annotations
+
+import click
+
+KINDS = ("packs", "metrics", "dialects", "policies", "formats", "reports", "sandboxes", "agents")
+
+
+@click.command("list")
+@click.argument("what", type=click.Choice(KINDS))
+def command(what: str) -> int:
+    """List the installed packs, metrics, dialects, policies, formats, reports, sandboxes or agents."""
+    for line in _lines(what):
+        click.echo(line)
+    return 0
+
+
+def _lines(what: str) -> list[str]:
+    """Return one line for each installed thing of a kind."""
+    if what == "packs":
+        return _packs()
+    if what == "metrics":
+        return _metrics()
+    if what == "policies":
+        from cases.presets import preset, preset_names
+
+        return [f"{name}  {preset(name).digest}" for name in preset_names()]
+    from importlib.metadata import entry_points
+
+    return sorted({point.name for point in entry_points(group=f"sqlassay.{what}")})
+
+
+def _packs() -> list[str]:
+    """Return each bundled pack with its number of cases."""
+    from cases.formats.registry import find_pack, load_pack, own_packs
+
+    found = []
+    for name in own_packs():
+        pack = load_pack(find_pack(name))
+        dialects = sorted({dialect for case in pack.cases for dialect in case.gold})
+        found.append(f"{name}  {len(pack.cases)} cases, gold for {', '.join(dialects)}")
+    return found
+
+
+def _metrics() -> list[str]:
+    """Return each metric with its range, what it needs, its formula and its source."""
+    from harness.metrics.registry import installed, metrics
+
+    found = []
+    for metric in metrics(sorted(installed())):
+        low, high = metric.range
+        needs = ", ".join(sorted(metric.needs)) or "nothing"
+        found.append(f"{metric.name}  {low:g}..{high:g}  needs {needs}: {metric.formula} [{metric.citation}]")
+    return found

@@ -1,0 +1,130 @@
+"""The command `sqlassay`: finds the command's file by name, and turns every fault into one line and an exit code."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+from importlib import import_module
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+COMMANDS = {
+    "run": "Judge an agent's SQL against gold in isolated databases.",
+    "init": "Start a pack of your own in a new folder.",
+    "list": "List packs, metrics, dialects, policies, formats or reports.",
+    "snapshot": "Build or list snapshot images.",
+    "doctor": "Say what works on this machine and how to fix what does not.",
+    "clean": "Remove sandboxes that dead runs left behind.",
+}
+
+
+class _Lazy(click.Group):
+    """A group that imports a command's file only when that command is called or asked for help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (the signature is click's)
+        """Return the commands in the order of the table above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (as above)
+        """Import one command's file and return its command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"harness.cli.{cmd_name}_command").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (as above)
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="sqlassay")
+@click.option("-v", "--verbose", count=True, help="Log what happens (-vv: everything) to standard error.")
+@click.option("--log-json", is_flag=True, help="Log as JSON lines.")
+def cli(verbose: int, log_json: bool) -> None:
+    """Evaluate Text-to-SQL agents in isolated, ephemeral databases.
+
+    Exit codes: 0 finished, every declared threshold holds; 1 a threshold failed; 2 usage or input; 3
+    infrastructure or gold error; 4 a mutation, leak or escape took effect; 5 nothing scorable; 130 interrupted.
+    """
+    _log_to_stderr(verbose, as_json=log_json)
+
+
+class _JsonLines(logging.Formatter):
+    """Write a record as one JSON line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line: time, level, logger and message."""
+        import json
+
+        value = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        return json.dumps(value, ensure_ascii=False)
+
+
+def _log_to_stderr(verbose: int, *, as_json: bool) -> None:
+    """Give the logger `sqlassay` a handler; the root logger is never touched."""
+    logger = logging.getLogger("sqlassay")
+    logger.handlers.clear()
+    handler = logging.StreamHandler()
+    handler.setFormatter(_JsonLines() if as_json else logging.Formatter("%(levelname)s %(name)s: %(message)s"))
+    logger.addHandler(handler)
+    logger.propagate = False
+    logger.setLevel({0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG))
+
+
+def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
+    """Make SIGTERM and SIGHUP end a command as Ctrl-C does: sandboxes removed, finished cases kept."""
+    raise KeyboardInterrupt
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave the process with the command's exit code."""
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, _interrupted)
+    code = _run(sys.argv[1:] if arguments is None else arguments)
+    sys.stdout.flush()
+    sys.exit(code)
+
+
+def _run(arguments: list[str]) -> int:
+    """Return the exit code of one command; no fault ends as a traceback."""
+    from cases.errors import SqlassayError
+
+    try:
+        result: Any = cli.main(args=arguments, prog_name="sqlassay", standalone_mode=False)
+    except click.exceptions.Abort:
+        return _say("INTERRUPTED: nothing was kept (exit 130)", 130)
+    except KeyboardInterrupt:
+        return _say("INTERRUPTED (exit 130)", 130)
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        usage = f" See `{context.command_path} --help`." if context is not None else ""
+        return _say(f"INPUT: {error.format_message()}{usage} (exit 2)", 2)
+    except SqlassayError as error:
+        word = {2: "INPUT", 3: "INFRASTRUCTURE"}.get(int(error.exit_code), "ERROR")
+        return _say(f"{word}: {error} (exit {int(error.exit_code)})", int(error.exit_code))
+    except BrokenPipeError:
+        # Whoever read our output left (`| head`): nothing is wrong, and the interpreter must not say so at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 (the last line of defence: a tired person gets a line, not a traceback)
+        logging.getLogger("sqlassay").debug("internal error", exc_info=True)
+        line = f"{type(error).__name__}: {error}".replace("\n", " ")
+        return _say(f"INTERNAL: {line}. Please report it; `sqlassay -vv …` shows where (exit 3)", 3)
+    return result if isinstance(result, int) else 0
+
+
+def _say(line: str, code: int) -> int:
+    """Print the verdict line of a command that ended early, and return its code."""
+    sys.stderr.write(line + "\n")
+    return code

@@ -1,0 +1,145 @@
+"""`sqlassay run PACK`: read the options, run, write the reports, print the table and the verdict line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from harness.results.run_result import RunResult
+    from harness.run.options import Layer
+
+ENVIRONMENT = "SQLASSAY_"
+_FLAGS = {"dry_run", "allow_unknown"}
+
+
+@click.command("run")
+@click.argument("pack")
+@click.option("--dialect", metavar="D", help="Engine to run on: postgres, mysql or sqlite (default).")
+@click.option("--predictions", metavar="FILE", help="Predictions, one JSON object a line (default: the pack's own).")
+@click.option("--agent", metavar="MODULE:FUNCTION", help="Python callable to ask instead; FILE.py:function works too.")
+@click.option("--format", "format_", metavar="NAME", help="Format of the pack where it is not found out by itself.")
+@click.option("--out", metavar="DIR", help="Run folder (default: runs/<utc>_<dialect>_<id>).")
+@click.option("--jobs", metavar="N", help="Parallel workers, each with a sandbox of its own (default: cores).")
+@click.option("--sandbox", metavar="NAME", help="auto (default), docker or process.")
+@click.option("--trials", metavar="N", help="Predictions a case (default 1).")
+@click.option("--timeout", metavar="S", help="Seconds a predicted statement may take (default 30).")
+@click.option("--gold-timeout", metavar="S", help="Seconds a gold statement may take (default 300).")
+@click.option("--agent-timeout", metavar="S", help="Seconds the agent may take for one answer (default 120).")
+@click.option("--row-limit", metavar="N", help="Rows a result may have (default 100000).")
+@click.option("--engine", metavar="HOW", help="auto (default), ask or none: may a container engine be started here?")
+@click.option("--policy", metavar="NAME", help="Comparison policy (default skill; `sqlassay list policies`).")
+@click.option("--metrics", metavar="A,B", help="Metrics to compute (`sqlassay list metrics`).")
+@click.option("--fail-under", metavar="METRIC=X", multiple=True, help="Exit 1 where a metric's mean is below X.")
+@click.option("--alpha", metavar="X", help="Structural score's weight of the tables (default 0.3).")
+@click.option("--beta", metavar="X", help="Structural score where the tables differ (default 0.2).")
+@click.option("--disagreement", metavar="T", help="Gap from which structural and execution disagree (default 0.1).")
+@click.option("--only", metavar="IDS", help="Run these cases only.")
+@click.option("--tags", metavar="TAGS", help="Run cases with one of these tags only.")
+@click.option("--limit", metavar="N", help="Run the first N selected cases.")
+@click.option("--sample", metavar="N", help="Run a seeded sample of N cases.")
+@click.option("--seed", metavar="N", help="Seed of the sample (default 0).")
+@click.option("--clock", metavar="ISO", help="What CURRENT_DATE and its kin say, where the engine can be told.")
+@click.option("--store-rows", metavar="WHICH", help="Typed rows to keep: all (default), diff or none.")
+@click.option("--gold-cache/--no-gold-cache", default=None, help="Keep gold answers for the next run (default: yes).")
+@click.option(
+    "--allow-unknown", is_flag=True, default=None, help="Ignore predictions for cases the pack does not have."
+)
+@click.option("--dry-run", is_flag=True, default=None, help="Check everything, say what would run, run nothing.")
+@click.option("--config", metavar="FILE", help="Run file (YAML) with any of these options; the command line wins.")
+def command(pack: str, format_: str | None, config: str | None, **options: Any) -> int:
+    """Judge an agent's SQL against gold in isolated databases.
+
+    PACK is a folder with pack.yaml, a file in a known format, or a bundled pack (demo, shop). Every option can
+    also be set as SQLASSAY_<OPTION> in the environment or in a run file. Precedence: command line, environment,
+    run file, pack, default.
+    """
+    from cases.formats.registry import load_pack
+    from harness.run.options import resolve
+
+    given = {name: value for name, value in options.items() if value not in (None, ())} | (
+        {"format": format_} if format_ else {}
+    )
+    layers = _layers(given, os.environ, config)
+    named = next((layer.format for _, layer in layers if layer.format is not None), None)
+    loaded = load_pack(Path(pack), format=named)
+    resolved = resolve(layers, loaded.settings)
+    if resolved.dry_run:
+        return _dry_run(loaded, resolved)
+    result = _judge(loaded, resolved)
+    _show(result, resolved.out)
+    return int(result.exit_code)
+
+
+def _layers(given: dict[str, Any], environment: Mapping[str, str], config: str | None) -> list[Layer]:
+    """Return the option layers, strongest first: command line, environment, run file."""
+    from harness.run.options import RunOptions, options_from
+
+    named = {
+        field: environment[ENVIRONMENT + field.upper()]
+        for field in RunOptions.model_fields
+        if environment.get(ENVIRONMENT + field.upper())
+    }
+    layers = [
+        ("command line", options_from(given, file=None, names="--")),
+        ("environment", options_from(named, file=None, names=ENVIRONMENT)),
+    ]
+    if config is not None:
+        layers.append(("run file", options_from(_run_file(Path(config)), file=config)))
+    return layers
+
+
+def _run_file(path: Path) -> dict[str, Any]:
+    """Return the options of a run file; its relative paths are read against its own folder."""
+    from cases.errors import InputError
+    from cases.yaml_reading import read_yaml
+
+    value = read_yaml(path).value
+    if not isinstance(value, dict):
+        raise InputError("a run file is a mapping of options", file=path, remedy="See `sqlassay run --help`")
+    for field in ("predictions", "out"):
+        if isinstance(value.get(field), str):
+            value[field] = str(path.parent / value[field])
+    return value
+
+
+def _dry_run(pack: Any, config: Any) -> int:
+    """Say what would run; nothing is started."""
+    from harness.run.asking import open_asker
+    from harness.run.select import select
+
+    cases = select(pack, config)
+    with open_asker(config, pack) as asker:
+        with_gold = sum(bool(case.gold.get(config.dialect)) for case in cases)
+        click.echo(
+            f"Would judge {len(cases)} cases x {config.trials} trials of pack {pack.name} on {config.dialect} "
+            f"({with_gold} with gold), predictions from {asker.label}, {config.jobs} jobs, policy {config.policy_name}."
+        )
+    click.echo("OK: a dry run, nothing was executed (exit 0)")
+    return 0
+
+
+def _judge(pack: Any, config: Any) -> RunResult:
+    """Run with a live screen around it."""
+    from harness.cli.screen import screen
+    from harness.reports.registry import write_all
+    from harness.run.runner import run
+
+    with screen() as live:
+        return run(config, pack, live, write_reports=write_all)
+
+
+def _show(result: RunResult, out: Path | None) -> None:
+    """Print the table; its last line is the verdict."""
+    import shutil
+
+    from harness.reports.terminal import render
+
+    shown = result if out is None else result.model_copy(update={"folder": str(out)})
+    width = shutil.get_terminal_size((110, 24)).columns
+    sys.stdout.write(render(shown, width=width, color=sys.stdout.isatty()).rstrip("\n") + "\n")

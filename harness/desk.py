@@ -1,0 +1,72 @@
+"""What judging needs around it: one worker's parser and station, and the run's rules, routes and limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from cases.case import Case
+from cases.pack import Pack
+from cases.policy import Policy
+from dialect_adapters.contract import GrammarRules, Limits, Pins
+from harness.metrics.contract import Metric
+from harness.parse import Parser
+from harness.results.evidence import MetricSettings
+from harness.results.parsed import ParsedQuery
+from sandboxes.contract import SnapshotImage
+from sandboxes.station import Station
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What holds for every statement of a run, whoever runs it."""
+
+    dialect: str
+    grammar: GrammarRules
+    image: SnapshotImage
+    pack: Pack
+    policy: Policy
+    strict: Policy
+    limits: Limits
+    gold_limits: Limits
+    clock: datetime | None
+    metrics: tuple[Metric, ...]
+    settings: MetricSettings
+
+    def pins(self, case: Case) -> Pins:
+        """Return the session pins of a case: its own clock, else the run's."""
+        return Pins(clock=case.clock or self.clock)
+
+    def case_limits(self, case: Case) -> Limits:
+        """Return the limits of a prediction: a case may tighten them, never loosen them."""
+        return Limits(
+            timeout=min(self.limits.timeout, case.timeout or self.limits.timeout),
+            rows=min(self.limits.rows, case.row_limit or self.limits.rows),
+            result_bytes=self.limits.result_bytes,
+            cell_bytes=self.limits.cell_bytes,
+        )
+
+    def visible(self, snapshot_id: str) -> frozenset[str] | None:
+        """Return the tables a prediction may read on this snapshot, None for all."""
+        for name, tables in self.pack.visible:
+            if name == snapshot_id:
+                return frozenset(table.lower() for table in tables)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """One worker's parser and station with the run's rules."""
+
+    rules: Rules
+    parser: Parser
+    station: Station
+
+    def parse(self, sql: str, snapshot_id: str) -> ParsedQuery:
+        """Return the facts of one text, its names resolved against the snapshot's catalogue."""
+        return self.parser.parse(
+            sql,
+            self.rules.dialect,
+            self.rules.image.catalog(snapshot_id),
+            sqlglot_dialect=self.rules.grammar.sqlglot_dialect,
+        )

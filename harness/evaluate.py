@@ -1,0 +1,202 @@
+"""Judge one prediction: route, parse, guard, execute, compare, collect evidence, score. Read this file first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from cases.presets import case_policy
+
+from cases.case import Case, Prediction
+from cases.errors import InfrastructureError
+from cases.outcome import Failure, Outcome, Rows
+from cases.policy import Policy
+from cases.verdicts import FailureKind, Verdict
+from harness.compare import compare, partial_credit, resolve_policy
+from harness.desk import Desk
+from harness.guard import check
+from harness.metrics.cause import likely_cause
+from harness.results.evidence import Evidence, Execution, GoldAnswer, Score
+from harness.results.parsed import ParsedQuery
+from harness.results.verdicts import GuardVerdict
+from harness.route import Route, resolve_route
+
+Decision = tuple[Verdict, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The evidence and scores of one prediction, with the seconds its parts took."""
+
+    evidence: Evidence
+    scores: tuple[tuple[str, Score], ...]
+    parse_seconds: float = 0.0
+    sandbox_seconds: float = 0.0
+
+
+def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], desk: Desk) -> Judged:
+    """Judge one prediction against the gold answers of its case.
+
+    `gold` holds one answer per accepted alternative, executed earlier on a server that is gone by now. The agent's
+    failures are verdicts; ours become `gold_error` or `infrastructure` and are never scored as the agent's.
+    """
+    policy = case_policy(desk.rules.policy, case)
+    route = resolve_route(case, prediction, desk.rules.pack)
+    started = time.monotonic()
+    parsed = _parse(prediction, route, desk)
+    guard = _guard(parsed, route, desk)
+    parse_seconds = time.monotonic() - started
+    decision = _before_execution(case, prediction, gold, route, parsed, guard)
+    started = time.monotonic()
+    predicted = None
+    if decision is None and prediction is not None and prediction.sql is not None and route.snapshot is not None:
+        predicted, decision = _execute(case, prediction.sql, route.snapshot, desk)
+    sandbox_seconds = time.monotonic() - started
+    best, execution = _compare(gold, predicted, policy, desk.rules.strict, route.snapshot or case.snapshot)
+    verdict, reason = decision or _compared(execution)
+    evidence = Evidence(
+        case=case,
+        dialect=desk.rules.dialect,
+        prediction=prediction,
+        verdict=verdict,
+        reason=reason,
+        policy=policy,
+        gold_sql=best.sql if best else None,
+        gold_parsed=best.parsed if best else None,
+        predicted_parsed=parsed,
+        guard=guard,
+        executions=(execution,) if execution else (),
+        expected_route=route.expected,
+        selected_route=route.selected,
+        known_route=route.known,
+        settings=desk.rules.settings,
+    )
+    evidence = replace(evidence, cause=likely_cause(evidence))
+    scores = tuple((metric.name, metric.compute(evidence, None)) for metric in desk.rules.metrics)
+    return Judged(evidence, scores, parse_seconds, sandbox_seconds)
+
+
+def _parse(prediction: Prediction | None, route: Route, desk: Desk) -> ParsedQuery | None:
+    """Return the predicted text's facts, None where there is no text or no database to read names from."""
+    if prediction is None or not (prediction.sql or "").strip():
+        return None
+    return desk.parse(prediction.sql or "", route.snapshot or route.home)
+
+
+def _guard(parsed: ParsedQuery | None, route: Route, desk: Desk) -> GuardVerdict | None:
+    """Return the guard's verdict on the predicted text."""
+    if parsed is None:
+        return None
+    snapshot_id = route.snapshot or route.home
+    catalog = desk.rules.image.catalog(snapshot_id)
+    return check(parsed, desk.rules.grammar, catalog, visible=desk.rules.visible(snapshot_id))
+
+
+def _before_execution(
+    case: Case,
+    prediction: Prediction | None,
+    gold: Sequence[GoldAnswer],
+    route: Route,
+    parsed: ParsedQuery | None,
+    guard: GuardVerdict | None,
+) -> Decision | None:
+    """Return the verdict of a prediction that is never executed, None where it may run."""
+    if case.out_of_scope:
+        return Verdict.OUT_OF_SCOPE, "the case is marked out of scope"
+    ours = _gold_fault(gold)
+    if ours is not None:
+        return ours
+    if prediction is None or parsed is None or guard is None:
+        return Verdict.NO_PREDICTION, _why_no_prediction(prediction)
+    if route.snapshot is None:
+        return Verdict.ERROR, route.reason
+    if not guard.allowed:
+        if parsed.error is not None and guard.node == "syntax_error":
+            return Verdict.ERROR, f"not run: {guard.reason}"
+        return Verdict.BLOCKED, guard.reason
+    return None
+
+
+def _why_no_prediction(prediction: Prediction | None) -> str:
+    """Say why there is no statement to run, with the agent's own error where it left one."""
+    if prediction is None:
+        return "the agent gave no answer for this case"
+    error = prediction.metadata.get("agent_error")
+    return f"the agent gave no SQL: {error}" if error else "the agent gave an empty statement"
+
+
+def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
+    """Return the verdict where no gold answer can be compared with."""
+    if not gold:
+        return Verdict.UNAVAILABLE, "the case has no gold in this dialect"
+    if any(answer.relation is not None for answer in gold):
+        return None
+    first = gold[0]
+    if any(answer.infrastructure for answer in gold):
+        return Verdict.INFRASTRUCTURE, f"gold could not be run: {first.failure}"
+    kind = "gold_timeout" if first.timed_out else "gold failed"
+    return Verdict.GOLD_ERROR, f"{kind}: {first.failure}"
+
+
+def _execute(case: Case, sql: str, snapshot_id: str, desk: Desk) -> tuple[Outcome | None, Decision | None]:
+    """Run the predicted statement; a lost sandbox is our fault, a failure the agent's."""
+    try:
+        outcome = desk.station.run(snapshot_id, sql, desk.rules.case_limits(case), desk.rules.pins(case))
+    except InfrastructureError as error:
+        return None, (Verdict.INFRASTRUCTURE, str(error))
+    if isinstance(outcome, Failure):
+        return outcome, (_FAILURE_VERDICTS[outcome.kind], outcome.message)
+    return outcome, None
+
+
+_FAILURE_VERDICTS = {kind: Verdict(kind.value) for kind in FailureKind}
+
+
+def _compare(
+    gold: Sequence[GoldAnswer], predicted: Outcome | None, policy: Policy, strict: Policy, snapshot_id: str
+) -> tuple[GoldAnswer | None, Execution | None]:
+    """Compare with each usable gold answer; return the one that matched, else the closest, with its execution."""
+    usable = [answer for answer in gold if answer.relation is not None]
+    if not usable:
+        return (gold[0] if gold else None), None
+    if not isinstance(predicted, Rows):
+        outcome = Rows(usable[0].relation, usable[0].seconds) if usable[0].relation is not None else None
+        return usable[0], Execution(snapshot_id, outcome, predicted)
+    pairs = [(answer, _one(answer, predicted, policy, strict, snapshot_id)) for answer in usable]
+    return min(pairs, key=lambda pair: _distance(pair[1]))
+
+
+def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, strict: Policy, snapshot_id: str) -> Execution:
+    """Compare one gold answer with the predicted relation under the run's policy and under `strict`."""
+    relation = answer.relation
+    if relation is None:
+        raise AssertionError("only usable gold answers are compared")
+    facts = answer.parsed.order
+    resolved, order = resolve_policy(policy, facts=facts, gold=relation, probe=answer.probe)
+    comparison = compare(relation, predicted.relation, resolved, order=order)
+    resolved_strict, strict_order = resolve_policy(strict, facts=facts, gold=relation, probe=answer.probe)
+    partial = partial_credit(relation, predicted.relation, resolved) if comparison.verdict == "mismatch" else None
+    return Execution(
+        snapshot=snapshot_id,
+        gold=Rows(relation, answer.seconds),
+        predicted=predicted,
+        comparison=comparison,
+        strict=compare(relation, predicted.relation, resolved_strict, order=strict_order),
+        partial=partial,
+    )
+
+
+def _distance(execution: Execution) -> tuple[int, float]:
+    """Order executions: a match first, then undecided, then the highest partial credit."""
+    if execution.comparison is None:
+        return 3, 0.0
+    rank = {"match": 0, "undecided": 1, "mismatch": 2}[execution.comparison.verdict]
+    return rank, -(execution.partial or 0.0)
+
+
+def _compared(execution: Execution | None) -> Decision:
+    """Return the comparator's verdict as the verdict of the prediction."""
+    if execution is None or execution.comparison is None:
+        raise AssertionError("a prediction without a verdict must have been compared")
+    return Verdict(execution.comparison.verdict), execution.comparison.reason

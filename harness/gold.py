@@ -1,0 +1,99 @@
+"""Run each case's gold once, on a server that is gone before the first prediction, and keep the answers on the host."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from cases.case import Case
+from cases.errors import InfrastructureError
+from cases.outcome import Failure, Outcome, Rows
+from cases.relation import Relation
+from cases.verdicts import FailureKind
+from harness.desk import Desk
+from harness.guard import check
+from harness.results.evidence import GoldAnswer
+from harness.results.parsed import ParsedQuery
+from harness.store.gold_cache import GoldCache, GoldKey
+
+_log = logging.getLogger("sqlassay.gold")
+
+
+def answer_gold(case: Case, desk: Desk, cache: GoldCache) -> tuple[GoldAnswer, ...]:
+    """Return one answer per accepted gold statement of the case in this dialect; empty where there is none."""
+    return tuple(_answer(case, sql, desk, cache) for sql in case.gold.get(desk.rules.dialect, ()))
+
+
+def _answer(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
+    """Return the answer from the cache, else run the statement and keep it where it is repeatable."""
+    parsed = desk.parse(sql, case.snapshot)
+    key = _key(case, sql, desk)
+    kept = cache.read(key)
+    if kept is not None:
+        return GoldAnswer(sql, parsed, kept.relation, kept.probe, seconds=kept.seconds, cached=True)
+    try:
+        outcome = _run(case, sql, desk)
+        probe = _probe(case, parsed, desk) if isinstance(outcome, Rows) else None
+    except InfrastructureError as error:
+        return GoldAnswer(sql, parsed, None, failure=str(error), infrastructure=True)
+    if isinstance(outcome, Rows):
+        answer = GoldAnswer(sql, parsed, outcome.relation, probe, seconds=outcome.seconds)
+        if _repeatable(parsed, case, desk):
+            cache.write(key, answer)
+        return answer
+    return _failed(sql, parsed, outcome)
+
+
+def _run(case: Case, sql: str, desk: Desk) -> Outcome:
+    """Run one gold statement under gold's own limits."""
+    return desk.station.run(case.snapshot, sql, desk.rules.gold_limits, desk.rules.pins(case))
+
+
+def _probe(case: Case, parsed: ParsedQuery, desk: Desk) -> Relation | None:
+    """Run the gold once more with its hidden order keys, to learn tie groups and cut ties; None where impossible."""
+    if parsed.order is None or parsed.order.probe_sql is None:
+        return None
+    outcome = _run(case, parsed.order.probe_sql, desk)
+    if isinstance(outcome, Rows):
+        return outcome.relation
+    _log.info("case %s: hidden order keys could not be read (%s)", case.id, outcome)
+    return None
+
+
+def _repeatable(parsed: ParsedQuery, case: Case, desk: Desk) -> bool:
+    """Return whether a later run would get the same rows: nothing random, nothing that reads the clock."""
+    verdict = check(parsed, desk.rules.grammar, desk.rules.image.catalog(case.snapshot))
+    return verdict.allowed and not verdict.flags
+
+
+def _failed(sql: str, parsed: ParsedQuery, outcome: Outcome) -> GoldAnswer:
+    """Turn a failed gold outcome into an answer that says what to mend."""
+    if isinstance(outcome, Failure):
+        return GoldAnswer(
+            sql,
+            parsed,
+            None,
+            failure=f"{outcome.kind}: {outcome.message}",
+            timed_out=outcome.kind is FailureKind.TIMEOUT,
+            seconds=outcome.seconds,
+        )
+    return GoldAnswer(sql, parsed, None, failure="a dql gold changed state instead of returning rows")
+
+
+def _key(case: Case, sql: str, desk: Desk) -> GoldKey:
+    """Name everything a gold answer depends on."""
+    image = desk.rules.image
+    pins = desk.rules.pins(case)
+    return GoldKey(
+        image=image.key,
+        engine_version=image.catalog(case.snapshot).engine_version,
+        database=image.catalog(case.snapshot).database,
+        settings=f"{desk.rules.gold_limits.rows}|{desk.rules.gold_limits.result_bytes}|"
+        f"{desk.rules.gold_limits.cell_bytes}|{pins.clock}|{pins.time_zone}",
+        sql=sql,
+    )
+
+
+def cases_with_gold(cases: Sequence[Case], dialect: str) -> tuple[Case, ...]:
+    """Return the cases whose gold must be run in this dialect."""
+    return tuple(case for case in cases if case.gold.get(dialect) and not case.out_of_scope)

@@ -1,0 +1,138 @@
+"""Turn evidence and scores into the written record of a case: pure, field by field."""
+
+from __future__ import annotations
+
+from cases.outcome import Outcome, Rows
+from cases.relation import Row
+from cases.typed_json import encode
+from harness.results.case_result import (
+    CaseResult,
+    ComparisonRecord,
+    DifferenceRecord,
+    GuardRecord,
+    ScoreRecord,
+    StructureRecord,
+)
+from harness.results.evidence import Evidence, Score
+from harness.results.parsed import ParsedQuery, TableRef
+from harness.results.verdicts import Comparison, GuardVerdict
+
+
+def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> CaseResult:
+    """Return the written record of one judged prediction."""
+    case, prediction = evidence.case, evidence.prediction
+    execution = evidence.executions[-1] if evidence.executions else None
+    gold = execution.gold if execution else None
+    predicted = execution.predicted if execution else None
+    return CaseResult(
+        case_id=case.id,
+        trial=prediction.trial if prediction else 0,
+        dialect=evidence.dialect,
+        question=case.question,
+        snapshot=execution.snapshot if execution else case.snapshot,
+        expected_route=evidence.expected_route,
+        selected_route=evidence.selected_route,
+        gold_sql=evidence.gold_sql,
+        predicted_sql=prediction.sql if prediction else None,
+        answer=prediction.answer if prediction else None,
+        verdict=evidence.verdict,
+        reason=evidence.reason,
+        cause=evidence.cause,
+        scores={name: _score(score) for name, score in scores},
+        guard=_guard(evidence.guard),
+        comparison=_comparison(execution.comparison if execution else None),
+        strict=_comparison(execution.strict if execution else None),
+        gold_structure=_structure(evidence.gold_parsed),
+        predicted_structure=_structure(evidence.predicted_parsed),
+        gold_shape=_shape(gold),
+        predicted_shape=_shape(predicted),
+        gold_columns=_columns(gold),
+        predicted_columns=_columns(predicted),
+        gold_status="native" if evidence.gold_sql is not None else "unavailable",
+        partial=execution.partial if execution else None,
+        policy_digest=evidence.policy.digest,
+        order_required=case.order_required,
+        allow_extra_predicted_columns=case.allow_extra_predicted_columns,
+        scenario=case.scenario,
+        difficulty=case.difficulty,
+        tags=case.tags,
+    )
+
+
+def _score(score: Score) -> ScoreRecord:
+    """Return a score's record."""
+    return ScoreRecord(value=score.value, reason=score.reason, details=dict(score.details))
+
+
+def _guard(verdict: GuardVerdict | None) -> GuardRecord | None:
+    """Return the guard's record."""
+    if verdict is None:
+        return None
+    return GuardRecord(
+        allowed=verdict.allowed,
+        reason=verdict.reason,
+        statement=verdict.statement,
+        node=verdict.node,
+        flags=verdict.flags,
+    )
+
+
+def _row(row: Row | None) -> list[object] | None:
+    """Return a row's cells in typed JSON."""
+    return None if row is None else [encode(cell) for cell in row]
+
+
+def _comparison(comparison: Comparison | None) -> ComparisonRecord | None:
+    """Return the comparator's record."""
+    if comparison is None:
+        return None
+    first = comparison.first
+    return ComparisonRecord(
+        verdict=comparison.verdict,
+        rule=comparison.rule,
+        reason=comparison.reason,
+        policy_digest=comparison.policy_digest,
+        missing=comparison.missing,
+        extra=comparison.extra,
+        first=None
+        if first is None
+        else DifferenceRecord(
+            index=first.index, gold=_row(first.gold), predicted=_row(first.predicted), cells=first.cells
+        ),
+        columns=comparison.columns,
+        flags=comparison.flags,
+        looser=comparison.looser,
+    )
+
+
+def _table(table: TableRef) -> str:
+    """Return a table's name with its schema where given."""
+    return f"{table.schema}.{table.name}" if table.schema else table.name
+
+
+def _structure(parsed: ParsedQuery | None) -> StructureRecord | None:
+    """Return what the parser extracted."""
+    if parsed is None:
+        return None
+    return StructureRecord(
+        parser=parsed.parser,
+        error=parsed.error,
+        root=parsed.root,
+        tables=tuple(sorted(_table(table) for table in parsed.tables)),
+        projections=parsed.projections,
+        filters=parsed.filters,
+        joins=parsed.joins,
+        group_by=parsed.group_by,
+        aggregates=parsed.aggregates,
+        processed_sql=parsed.processed_sql,
+    )
+
+
+def _shape(outcome: Outcome | None) -> tuple[int, int] | None:
+    """Return (rows, columns) of a result."""
+    return outcome.relation.shape if isinstance(outcome, Rows) else None
+
+
+def _columns(outcome: Outcome | None) -> tuple[str, ...]:
+    """Return the names of a result's columns."""
+    return tuple(column.name for column in outcome.relation.columns) if isinstance(outcome, Rows) else ()

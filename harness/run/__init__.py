@@ -1,0 +1,1 @@
+"""A run: options, selection, the two phases, and what is left at the end."""

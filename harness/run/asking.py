@@ -1,0 +1,118 @@
+"""Ask the agent for each case and trial: from a file, from rows inside the pack, or from a callable."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cases.case import Case, Prediction
+from cases.errors import InputError
+from cases.pack import Pack
+from cases.predictions import check_known, read_predictions
+from harness.agents.contract import Agent
+from harness.agents.file import FileAgent
+from harness.agents.registry import open_agent
+from harness.agents.request import AgentRequest
+from harness.desk import Desk
+from harness.run.options import RunConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """One agent shared by all workers. `lock` keeps one request in flight: an agent need not be thread-safe."""
+
+    agent: Agent
+    label: str
+    digest: str | None
+    routes: tuple[str, ...]
+    timeout: float
+    lock: threading.Lock
+    unused: tuple[str, ...] = ()
+
+    def ask(self, case: Case, trial: int, desk: Desk) -> Prediction | None:
+        """Return the agent's prediction; the request holds nothing of the gold."""
+        request = AgentRequest(
+            case_id=case.id,
+            question=case.question,
+            evidence=case.evidence,
+            dialect=desk.rules.dialect,
+            schema_ddl=desk.rules.image.catalog(case.snapshot).ddl,
+            routes=self.routes,
+            trial=trial,
+            deadline=self.timeout,
+        )
+        with self.lock:
+            return self.agent.predict(request)
+
+
+@contextmanager
+def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
+    """Open the agent of a run, checked before anything is executed, and close it on every way out.
+
+    Raises:
+        InputError: no predictions, unreadable ones, a prediction for an unknown case, or no such agent.
+    """
+    routes = tuple(name for name, _ in pack.routes)
+    agent: Agent
+    digest: str | None = None
+    unused: tuple[str, ...] = ()
+    if config.agent is not None:
+        agent, label = open_agent(config.agent), config.agent
+    else:
+        predictions, label, digest = _predictions(config, pack)
+        check_known(predictions, pack, allow_unknown=config.allow_unknown)
+        agent = FileAgent(_of_dialect(predictions, config.dialect))
+        unused = _unused(predictions, config)
+    asker = Asker(agent, label, digest, routes, config.agent_timeout, threading.Lock(), unused)
+    try:
+        yield asker
+    finally:
+        agent.close()
+
+
+def _predictions(config: RunConfig, pack: Pack) -> tuple[tuple[Prediction, ...], str, str | None]:
+    """Return the run's predictions with the name and digest of where they came from."""
+    path = config.predictions
+    if path is None and pack.inline_predictions:
+        return pack.inline_predictions, "the pack's own rows", pack.digest
+    path = path or pack.predictions
+    if path is None:
+        raise InputError(
+            f"pack {pack.name} has no predictions of its own",
+            field="predictions",
+            remedy="Name a file with --predictions FILE or an agent with --agent module:function",
+        )
+    return read_predictions(path), path.name, _digest(path)
+
+
+def _digest(path: Path) -> str:
+    """Return the sha256 of a prediction file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _of_dialect(predictions: Sequence[Prediction], dialect: str) -> tuple[Prediction, ...]:
+    """Return the predictions meant for this dialect: those that name it, else those that name none."""
+    named = {(p.case_id, p.trial) for p in predictions if p.dialect == dialect}
+    return tuple(
+        p for p in predictions if p.dialect == dialect or (p.dialect is None and (p.case_id, p.trial) not in named)
+    )
+
+
+def _unused(predictions: Sequence[Prediction], config: RunConfig) -> tuple[str, ...]:
+    """Return notes on predictions that this run does not use, so that nothing is dropped silently."""
+    other = {p.dialect for p in predictions if p.dialect not in (None, config.dialect)}
+    notes = []
+    if other and not any(p.dialect in (None, config.dialect) for p in predictions):
+        raise InputError(
+            f"no prediction is for dialect {config.dialect}; the file has {', '.join(sorted(str(d) for d in other))}",
+            field="dialect",
+            remedy=f"Choose --dialect {sorted(str(d) for d in other)[0]} or another prediction file",
+        )
+    late = sum(p.trial >= config.trials for p in predictions if p.dialect in (None, config.dialect))
+    if late:
+        notes.append(f"{late} predictions are of later trials: raise --trials to judge them")
+    return tuple(notes)

@@ -1,0 +1,85 @@
+"""Everything that must stand before the first statement runs: adapter, provider, engine, image, rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cases.presets import preset
+
+from cases.errors import InputError
+from cases.pack import Pack
+from dialect_adapters.contract import Adapter, Limits, Mode
+from dialect_adapters.registry import adapter as find_adapter
+from harness.desk import Desk, Rules
+from harness.metrics.registry import metrics
+from harness.parse import Parser
+from harness.results.evidence import MetricSettings
+from harness.run.options import RunConfig
+from harness.run.screen import Screen
+from sandboxes.contract import Provider, SnapshotImage
+from sandboxes.engine import ensure_engine
+from sandboxes.registry import provider as find_provider
+from sandboxes.station import Station
+
+AUTO_PROVIDERS = {"files": "process", "server": "docker"}
+"""Which provider `--sandbox auto` takes, by what the dialect's recipe needs: a jailed worker or a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A prepared provider and image, and the rules every statement runs under."""
+
+    adapter: Adapter
+    provider: Provider
+    image: SnapshotImage
+    rules: Rules
+    run_id: str
+
+    def desk(self) -> Desk:
+        """Return a fresh desk: one worker's own parser and station."""
+        station = Station(self.provider, self.adapter, self.image, mode=Mode.READ, run_id=self.run_id)
+        return Desk(self.rules, Parser(), station)
+
+
+def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen) -> Bench:
+    """Bring up what the run needs and return it; nothing has touched a prediction yet.
+
+    Raises:
+        InputError: an unknown dialect, metric or provider, or a snapshot that cannot be loaded.
+        InfrastructureError: no engine, or an image that cannot be built.
+    """
+    adapter = find_adapter(config.dialect)
+    chosen = metrics(config.metrics)
+    _declared(config, tuple(metric.name for metric in chosen))
+    name = AUTO_PROVIDERS[adapter.recipe.kind] if config.sandbox == "auto" else config.sandbox
+    provider = find_provider(name)
+    if provider.needs_engine:
+        ensure_engine(config.engine, screen.notice)
+    for removed in provider.sweep():
+        screen.notice(f"removed a leftover of a dead run: {removed}")
+    image = provider.prepare(adapter, pack.snapshots, screen.notice)
+    rules = Rules(
+        dialect=config.dialect,
+        grammar=adapter.rules,
+        image=image,
+        pack=pack,
+        policy=config.policy,
+        strict=preset("strict"),
+        limits=Limits(timeout=config.timeout, rows=config.row_limit),
+        gold_limits=Limits(timeout=config.gold_timeout, rows=config.row_limit),
+        clock=config.clock,
+        metrics=chosen,
+        settings=MetricSettings(alpha=config.alpha, beta=config.beta, disagreement=config.disagreement),
+    )
+    return Bench(adapter, provider, image, rules, run_id)
+
+
+def _declared(config: RunConfig, names: tuple[str, ...]) -> None:
+    """Refuse a threshold on a metric the run does not compute: it could never hold."""
+    for metric, _ in config.fail_under:
+        if metric not in names:
+            raise InputError(
+                f"threshold on '{metric}', which this run does not compute",
+                field="--fail-under",
+                remedy=f"Metrics of this run: {', '.join(names)}",
+            )

@@ -1,0 +1,96 @@
+"""Turn what a run has into its RunResult, and leave the files every reader expects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.aggregate import (
+    aggregate,
+    cause_counts,
+    disagreements,
+    exit_code,
+    percentile,
+    scorable,
+    thresholds,
+    verdict_counts,
+    verdict_line,
+)
+from harness.results.case_result import CaseResult, Timing
+from harness.results.run_result import Manifest, RunResult, Threshold
+from harness.store.folder import RunFolder
+
+WriteReports = Callable[[RunResult, Path], Sequence[Path]]
+"""Writes every report of a run into a folder and returns the files written."""
+
+Finished = Mapping[tuple[str, int], tuple[CaseResult, Timing]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ended: what is finished, what was planned, what went wrong on our side or got through."""
+
+    manifest: Manifest
+    planned: tuple[tuple[str, int], ...]
+    finished: Finished
+    declared: tuple[tuple[str, float], ...]
+    problems: tuple[str, ...]
+    breaches: tuple[str, ...]
+    interrupted: bool
+
+
+def run_result(ending: Ending, folder: str) -> RunResult:
+    """Return the run as every report reads it; results are in case order whatever the finishing order."""
+    pairs = [ending.finished[key] for key in ending.planned if key in ending.finished]
+    results = tuple(result for result, _ in pairs)
+    timings = tuple(timing for _, timing in pairs)
+    totals = tuple(aggregate(results, name) for name in ending.manifest.metrics)
+    held = thresholds(ending.declared, totals)
+    planned = len(ending.planned)
+    code = exit_code(results, held=held, breaches=ending.breaches, interrupted=ending.interrupted, planned=planned)
+    accuracy = next((total for total in totals if total.name == "execution_accuracy"), None)
+    line = verdict_line(code, accuracy=accuracy, results=results, notes=_notes(ending, held), planned=planned)
+    return RunResult(
+        manifest=ending.manifest,
+        results=results,
+        timings=timings,
+        aggregates=totals,
+        verdicts=verdict_counts(results),
+        causes=cause_counts(results),
+        scorable=scorable(results),
+        blocked=sum(r.guard is not None and r.guard.statement is not None and not r.guard.allowed for r in results),
+        disagreements=disagreements(results),
+        percentiles=_percentiles(timings),
+        thresholds=held,
+        problems=ending.problems,
+        breaches=ending.breaches,
+        planned=planned,
+        interrupted=ending.interrupted,
+        exit_code=code,
+        verdict_line=line,
+        folder=folder,
+    )
+
+
+def _notes(ending: Ending, held: Sequence[Threshold]) -> tuple[str, ...]:
+    """Return the short notes the verdict line carries."""
+    failed = [
+        f"{t.metric} {'has no value' if t.value is None else f'{t.value:.3f}'}, at least {t.minimum:g} was asked"
+        for t in held
+        if not t.held
+    ]
+    return (*failed, *ending.breaches[:1])
+
+
+def _percentiles(timings: Sequence[Timing]) -> dict[str, float | None]:
+    """Return p50 and p95 of the predicted statements' seconds."""
+    seconds = [t.predicted_seconds for t in timings if t.predicted_seconds is not None]
+    return {"p50": percentile(seconds, 0.50), "p95": percentile(seconds, 0.95)}
+
+
+def finish(run: RunResult, folder: RunFolder, write_reports: WriteReports) -> RunResult:
+    """Write results.jsonl, timings.jsonl and every report, and return the run."""
+    folder.finish(run.results, run.timings)
+    write_reports(run, folder.path)
+    return run

@@ -1,0 +1,222 @@
+"""What a run was asked to do, from every source, and the one frozen RunConfig that it becomes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from cases.presets import merge, preset
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from cases.errors import InputError
+from cases.pack import PackSettings
+from cases.policy import Policy, PolicyOverrides
+
+DEFAULT_PRESET = "skill"
+
+Layer = tuple[str, "RunOptions"]
+"""Where options came from (`command line`, `environment`, `run file`, `pack`) and the options themselves."""
+
+
+class RunOptions(BaseModel):
+    """Everything a run may be told; None means unset, so that a weaker source may say it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dialect: str | None = None
+    predictions: Path | None = None
+    agent: str | None = None
+    format: str | None = None
+    out: Path | None = None
+    jobs: int | None = Field(default=None, ge=1, le=256)
+    sandbox: str | None = None
+    trials: int | None = Field(default=None, ge=1, le=1000)
+    timeout: float | None = Field(default=None, gt=0, le=3600)
+    gold_timeout: float | None = Field(default=None, gt=0, le=86400)
+    row_limit: int | None = Field(default=None, ge=1, le=10_000_000)
+    engine: Literal["auto", "ask", "none"] | None = None
+    policy: str | None = None
+    metrics: tuple[str, ...] | None = None
+    fail_under: tuple[tuple[str, float], ...] | None = None
+    only: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    limit: int | None = Field(default=None, ge=1)
+    sample: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+    dry_run: bool | None = None
+    allow_unknown: bool | None = None
+    store_rows: Literal["all", "diff", "none"] | None = None
+    gold_cache: bool | None = None
+    alpha: float | None = Field(default=None, ge=0, le=1)
+    beta: float | None = Field(default=None, ge=0, le=1)
+    disagreement: float | None = Field(default=None, ge=0, lt=1)
+    clock: datetime | None = None
+    agent_timeout: float | None = Field(default=None, gt=0, le=86400)
+
+    @field_validator("metrics", "only", "tags", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        """Accept `a,b` beside a list."""
+        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("fail_under", mode="before")
+    @classmethod
+    def _thresholds(cls, value: object) -> object:
+        """Accept `metric=0.9` texts and {metric: 0.9} beside pairs."""
+        if isinstance(value, dict):
+            return tuple(value.items())
+        texts = (value,) if isinstance(value, str) else value
+        if not isinstance(texts, list | tuple):
+            return value
+        pairs = []
+        for text in texts:
+            if isinstance(text, str):
+                for part in text.split(","):
+                    name, sign, number = part.partition("=")
+                    if not sign:
+                        raise ValueError(f"'{part}' is not METRIC=NUMBER")
+                    pairs.append((name.strip(), number.strip()))
+            else:
+                pairs.append(text)
+        return tuple(pairs)
+
+
+def options_from(values: dict[str, Any], *, file: Path | str | None, names: str = "") -> RunOptions:
+    """Validate one source of options; the error names the file or `names` + field and what is wrong.
+
+    Raises:
+        InputError: an unknown or malformed option.
+    """
+    try:
+        return RunOptions.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"][:1])
+        shown = f"{names}{field.replace('_', '-')}" if names.startswith("--") else f"{names}{field}"
+        known = ", ".join(sorted(RunOptions.model_fields))
+        remedy = f"Known fields: {known}" if first["type"] == "extra_forbidden" else "See `sqlassay run --help`"
+        raise InputError(first["msg"].removeprefix("Value error, "), file=file, field=shown, remedy=remedy) from error
+
+
+@dataclass(frozen=True, slots=True)
+class RunConfig:
+    """One run's settings, all resolved; read once and passed down as an argument. `origins` says who set what."""
+
+    dialect: str
+    predictions: Path | None
+    agent: str | None
+    out: Path | None
+    jobs: int
+    sandbox: str
+    trials: int
+    timeout: float
+    gold_timeout: float
+    row_limit: int
+    engine: Literal["auto", "ask", "none"]
+    policy: Policy
+    policy_name: str
+    metrics: tuple[str, ...] | None
+    fail_under: tuple[tuple[str, float], ...]
+    only: tuple[str, ...]
+    tags: tuple[str, ...]
+    limit: int | None
+    sample: int | None
+    seed: int
+    dry_run: bool
+    allow_unknown: bool
+    store_rows: Literal["all", "diff", "none"]
+    gold_cache: bool
+    alpha: float
+    beta: float
+    disagreement: float
+    clock: datetime | None
+    agent_timeout: float
+    origins: tuple[tuple[str, str], ...]
+    policy_origins: tuple[tuple[str, str], ...]
+
+
+_DEFAULTS = RunOptions(
+    dialect="sqlite",
+    sandbox="auto",
+    trials=1,
+    timeout=30.0,
+    gold_timeout=300.0,
+    row_limit=100_000,
+    engine="auto",
+    policy=DEFAULT_PRESET,
+    fail_under=(),
+    only=(),
+    tags=(),
+    seed=0,
+    dry_run=False,
+    allow_unknown=False,
+    store_rows="all",
+    gold_cache=True,
+    alpha=0.3,
+    beta=0.2,
+    disagreement=0.1,
+    agent_timeout=120.0,
+)
+
+_PACK_FIELDS = ("timeout", "gold_timeout", "row_limit", "disagreement", "alpha", "beta", "clock")
+
+
+def resolve(layers: Sequence[Layer], pack: PackSettings) -> RunConfig:
+    """Merge options, strongest layer first, then the pack header, then the defaults, into one RunConfig.
+
+    Raises:
+        InputError: an unknown policy preset, or predictions and an agent both named by one source.
+    """
+    from_pack = RunOptions.model_validate({f: getattr(pack, f) for f in _PACK_FIELDS} | {"policy": pack.policy_preset})
+    chain = [*layers, ("pack", from_pack), ("default", _DEFAULTS)]
+    values: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for field in RunOptions.model_fields:
+        for origin, options in chain:
+            value = getattr(options, field)
+            if value is not None:
+                values[field], origins[field] = value, origin
+                break
+        else:
+            values[field] = None
+    _one_source(layers, values)
+    values.pop("format")
+    name = values.pop("policy")
+    policy, policy_origins = _policy(name, origins["policy"], pack.policy)
+    values["jobs"] = values["jobs"] or os.cpu_count() or 1
+    return RunConfig(
+        **values,
+        policy=policy,
+        policy_name=name,
+        origins=tuple(sorted(origins.items())),
+        policy_origins=policy_origins,
+    )
+
+
+def _one_source(layers: Sequence[Layer], values: dict[str, Any]) -> None:
+    """Let the strongest layer that names predictions or an agent decide which of the two it is."""
+    for origin, options in layers:
+        if options.predictions is not None and options.agent is not None:
+            raise InputError(
+                f"predictions and an agent are both given ({origin})", field="agent", remedy="Name one of the two"
+            )
+        if options.predictions is not None:
+            values["agent"] = None
+            return
+        if options.agent is not None:
+            values["predictions"] = None
+            return
+
+
+def _policy(name: str, origin: str, header: PolicyOverrides | None) -> tuple[Policy, tuple[tuple[str, str], ...]]:
+    """Return the run's policy with each field's origin; a preset named above the pack replaces the pack's fields."""
+    base = preset(name)
+    overrides = header if origin in ("pack", "default") else None
+    policy = merge(base, overrides)
+    set_fields = overrides.model_dump(exclude_none=True) if overrides else {}
+    origins = {f: "pack" if f in set_fields else f"preset {name} ({origin})" for f in Policy.model_fields}
+    return policy, tuple(sorted(origins.items()))

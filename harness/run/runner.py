@@ -1,0 +1,224 @@
+"""Run a pack: gold first on servers of its own, then every prediction, journalled as it finishes."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cases.case import Case, Prediction
+from cases.outcome import Failure, Outcome, Rows
+from cases.pack import Pack
+from cases.relation import Relation
+from harness.desk import Desk
+from harness.evaluate import Judged, evaluate
+from harness.gold import answer_gold, cases_with_gold
+from harness.results.case_result import CaseResult, Timing
+from harness.results.evidence import GoldAnswer
+from harness.results.records import case_result
+from harness.results.run_result import RunResult
+from harness.run.asking import Asker, open_asker
+from harness.run.bench import Bench, prepare
+from harness.run.finish import Ending, WriteReports, finish, run_result
+from harness.run.manifest import manifest
+from harness.run.options import RunConfig
+from harness.run.screen import Screen
+from harness.run.select import select
+from harness.run.workers import Crew
+from harness.store.folder import RunFolder
+from harness.store.gold_cache import GoldCache
+from sandboxes.cache import cache_dir
+
+RUNS = Path("runs")
+
+
+@dataclass(slots=True)
+class _Book:
+    """What a run has so far; only the runner's own thread writes it."""
+
+    finished: dict[tuple[str, int], tuple[CaseResult, Timing]] = field(default_factory=dict)
+    breaches: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One case and trial to judge, with its gold."""
+
+    case: Case
+    trial: int
+    gold: tuple[GoldAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A judged task with its written record."""
+
+    judged: Judged
+    gold: tuple[GoldAnswer, ...]
+    result: CaseResult
+    timing: Timing
+
+
+def run(config: RunConfig, pack: Pack, screen: Screen, *, write_reports: WriteReports) -> RunResult:
+    """Evaluate the selected cases of a pack on one dialect and leave a run folder.
+
+    Raises:
+        InputError: nothing was run, because something given is wrong.
+        InfrastructureError: the run could not start or its folder could not be written.
+    """
+    cases = select(pack, config)
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_{config.dialect}_{secrets.token_hex(3)}"
+    with open_asker(config, pack) as asker:
+        bench = prepare(config, pack, run_id, screen)
+        try:
+            # The first server is up before the manifest is written: it says how this run is really isolated,
+            # and a sandbox that cannot start ends the run here instead of failing every case.
+            first = bench.desk()
+            isolation = first.station.sandbox.isolation
+            with RunFolder(config.out or RUNS / run_id) as folder:
+                written = manifest(config, pack, cases, bench, asker, isolation)
+                folder.write_manifest(written)
+                book = _Book(problems=list(asker.unused))
+                _phases(config, cases, bench, first, asker, folder, book, screen)
+                ending = Ending(
+                    manifest=written,
+                    planned=tuple((case.id, trial) for case in cases for trial in range(config.trials)),
+                    finished=book.finished,
+                    declared=config.fail_under,
+                    problems=tuple(book.problems),
+                    breaches=tuple(book.breaches),
+                    interrupted=book.interrupted,
+                )
+                return finish(run_result(ending, folder.path.name), folder, write_reports)
+        finally:
+            bench.provider.close()
+
+
+def _phases(
+    config: RunConfig,
+    cases: Sequence[Case],
+    bench: Bench,
+    first: Desk,
+    asker: Asker,
+    folder: RunFolder,
+    book: _Book,
+    screen: Screen,
+) -> None:
+    """Run gold, then predictions; an interruption or a fault of ours ends the phases and keeps what is finished."""
+    try:
+        gold = _gold_phase(config, cases, bench, first, book, screen)
+        _prediction_phase(config, cases, gold, bench, asker, folder, book, screen)
+    except KeyboardInterrupt:
+        book.interrupted = True
+
+
+def _gold_phase(
+    config: RunConfig, cases: Sequence[Case], bench: Bench, first: Desk, book: _Book, screen: Screen
+) -> dict[str, tuple[GoldAnswer, ...]]:
+    """Return every case's gold answers; their servers are gone when this returns."""
+    cache = GoldCache(cache_dir() / "gold" if config.gold_cache else None)
+    tasks = cases_with_gold(cases, config.dialect)
+
+    def answer(case: Case, desk: Desk) -> tuple[str, tuple[GoldAnswer, ...]]:
+        """Return one case's id with its gold answers."""
+        return case.id, answer_gold(case, desk, cache)
+
+    opened = iter((first,))
+    crew = Crew[Case, tuple[str, tuple[GoldAnswer, ...]]](
+        lambda: next(opened, None) or bench.desk(), answer, config.jobs
+    )
+    answers = {}
+    for number, (case_id, gold) in enumerate(crew.work(tasks), 1):
+        answers[case_id] = gold
+        screen.progress("gold", number, len(tasks))
+    first.station.abandon()
+    book.problems.extend(f"gold left a trace: {line}" for line in crew.drift)
+    return answers
+
+
+def _prediction_phase(
+    config: RunConfig,
+    cases: Sequence[Case],
+    gold: dict[str, tuple[GoldAnswer, ...]],
+    bench: Bench,
+    asker: Asker,
+    folder: RunFolder,
+    book: _Book,
+    screen: Screen,
+) -> None:
+    """Judge every case and trial; each result is on disk before the next is counted."""
+    tasks = [_Task(case, trial, gold.get(case.id, ())) for case in cases for trial in range(config.trials)]
+
+    def judge(task: _Task, desk: Desk) -> _Done:
+        """Ask the agent, then judge its answer."""
+        return _judge(task, desk, asker)
+
+    crew = Crew[_Task, _Done](bench.desk, judge, config.jobs)
+    for number, done in enumerate(crew.work(tasks), 1):
+        if _stored(config, done):
+            folder.store_relations(done.result, _sides(done))
+        folder.append(done.result, done.timing)
+        book.finished[done.result.key] = (done.result, done.timing)
+        screen.progress("predictions", number, len(tasks))
+    book.breaches.extend(crew.drift)
+
+
+def _judge(task: _Task, desk: Desk, asker: Asker) -> _Done:
+    """Ask the agent for one case and trial and judge what it answers."""
+    started = time.monotonic()
+    prediction = asker.ask(task.case, task.trial, desk)
+    agent_seconds = time.monotonic() - started
+    judged = evaluate(task.case, prediction, task.gold, desk)
+    result = case_result(judged.evidence, judged.scores)
+    if result.trial != task.trial:
+        result = result.model_copy(update={"trial": task.trial})
+    timing = _timing(task, judged, prediction, agent_seconds, time.monotonic() - started)
+    return _Done(judged, task.gold, result, timing)
+
+
+def _timing(
+    task: _Task, judged: Judged, prediction: Prediction | None, agent_seconds: float, total_seconds: float
+) -> Timing:
+    """Return the seconds of one result's parts, to the microsecond."""
+    predicted = _predicted(judged)
+    seconds = predicted.seconds if predicted is not None else None
+    gold = [answer.seconds for answer in task.gold if answer.relation is not None]
+    return Timing(
+        case_id=task.case.id,
+        trial=task.trial,
+        gold_seconds=round(sum(gold), 6) if gold else None,
+        gold_cached=any(answer.cached for answer in task.gold),
+        agent_seconds=round(agent_seconds, 6) if prediction is not None else None,
+        parse_seconds=round(judged.parse_seconds, 6),
+        sandbox_seconds=round(judged.sandbox_seconds, 6),
+        predicted_seconds=None if seconds is None else round(seconds, 6),
+        total_seconds=round(total_seconds, 6),
+    )
+
+
+def _predicted(judged: Judged) -> Outcome | None:
+    """Return the outcome of the predicted statement, None where it never ran."""
+    executions = judged.evidence.executions
+    outcome = executions[-1].predicted if executions else None
+    return outcome if isinstance(outcome, Rows | Failure) else None
+
+
+def _stored(config: RunConfig, done: _Done) -> bool:
+    """Return whether this result's rows are kept (`--store-rows`)."""
+    return config.store_rows == "all" or (config.store_rows == "diff" and done.result.verdict == "mismatch")
+
+
+def _sides(done: _Done) -> list[tuple[str, Relation | None]]:
+    """Return the relations rescore needs: the gold that counted, its probe, and the predicted rows."""
+    predicted = _predicted(done.judged)
+    gold = next((a for a in done.gold if a.sql == done.judged.evidence.gold_sql), None)
+    return [
+        ("gold", gold.relation if gold else None),
+        ("probe", gold.probe if gold else None),
+        ("predicted", predicted.relation if isinstance(predicted, Rows) else None),
+    ]

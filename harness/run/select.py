@@ -1,0 +1,46 @@
+"""Which cases a run takes, in pack order: by id, tag, number or seeded sample."""
+
+from __future__ import annotations
+
+import random
+
+from cases.case import Case
+from cases.errors import InputError
+from cases.pack import Pack
+from harness.run.options import RunConfig
+
+
+def select(pack: Pack, config: RunConfig) -> tuple[Case, ...]:
+    """Return the selected cases in pack order.
+
+    Raises:
+        InputError: an id in --only that the pack does not have, or a query type that cannot run yet.
+    """
+    known = {case.id for case in pack.cases}
+    unknown = [case_id for case_id in config.only if case_id not in known]
+    if unknown:
+        raise InputError(
+            f"no such case: {', '.join(unknown[:5])}",
+            field="--only",
+            remedy=f"The pack {pack.name} has {len(known)} cases",
+        )
+    chosen = [case for case in pack.cases if not config.only or case.id in config.only]
+    chosen = [case for case in chosen if not config.tags or set(config.tags) & set(case.tags)]
+    if config.sample is not None and config.sample < len(chosen):
+        picked = set(random.Random(config.seed).sample(range(len(chosen)), config.sample))  # noqa: S311 (a sample, no secret)
+        chosen = [case for index, case in enumerate(chosen) if index in picked]
+    if config.limit is not None:
+        chosen = chosen[: config.limit]
+    _only_queries(chosen)
+    return tuple(chosen)
+
+
+def _only_queries(cases: list[Case]) -> None:
+    """Refuse state-changing cases: this version runs queries only, and says so before anything runs."""
+    changing = [case.id for case in cases if case.query_type != "dql"]
+    if changing:
+        raise InputError(
+            f"{len(changing)} cases change data (query_type dml or ddl), first: {changing[0]}",
+            field="query_type",
+            remedy="This version runs query_type dql only: select others with --only or --tags",
+        )

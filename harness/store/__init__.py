@@ -1,0 +1,1 @@
+"""What a run leaves on disk: journal, results, timings, relations, and the gold cache beside the images."""

@@ -1,0 +1,124 @@
+"""Gold answers kept on the host between runs, keyed by everything they depend on. Predictions never read it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import logging
+import os
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from cases.errors import InputError
+from cases.relation import Relation
+from cases.typed_json import relation_from_json, relation_to_json
+
+FORMAT = 1
+
+_log = logging.getLogger("sqlassay.gold")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldKey:
+    """Snapshot image, engine version, database, limits and pins, and the text: what names a gold answer."""
+
+    image: str
+    engine_version: str
+    database: str
+    settings: str
+    sql: str
+
+    @property
+    def digest(self) -> str:
+        """Return the sha256 over format version and every part."""
+        return hashlib.sha256(json.dumps([FORMAT, *astuple(self)]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptGold:
+    """A gold relation, its probe for hidden order keys, and the seconds it took when it ran."""
+
+    relation: Relation
+    probe: Relation | None
+    seconds: float
+
+
+class Answered(Protocol):
+    """What can be kept: a gold answer with rows."""
+
+    @property
+    def relation(self) -> Relation | None:
+        """Return the gold rows."""
+        ...
+
+    @property
+    def probe(self) -> Relation | None:
+        """Return the rows with hidden order keys."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds the gold took."""
+        ...
+
+
+class GoldCache:
+    """Files under one folder (mode 0700), or memory alone where no folder is given. Safe between processes."""
+
+    def __init__(self, folder: Path | None) -> None:
+        """Keep answers in `folder`, or only in memory where it is None."""
+        self._folder = folder
+        self._memory: dict[str, KeptGold] = {}
+
+    def read(self, key: GoldKey) -> KeptGold | None:
+        """Return the kept answer, None where there is none or its file is damaged (it is then written anew)."""
+        kept = self._memory.get(key.digest)
+        if kept is not None or self._folder is None:
+            return kept
+        path = self._path(key)
+        try:
+            value = json.loads(gzip.decompress(path.read_bytes()))
+            probe = value["probe"]
+            kept = KeptGold(
+                relation=relation_from_json(value["relation"]),
+                probe=None if probe is None else relation_from_json(probe),
+                seconds=float(value["seconds"]),
+            )
+        except FileNotFoundError:
+            return None
+        except (OSError, EOFError, ValueError, KeyError, TypeError, InputError) as error:
+            _log.warning("kept gold %s is damaged and will be run again: %s", path.name, error)
+            return None
+        self._memory[key.digest] = kept
+        return kept
+
+    def write(self, key: GoldKey, answer: Answered) -> None:
+        """Keep an answer; a folder that cannot be written costs speed, not the run."""
+        if answer.relation is None:
+            return
+        self._memory[key.digest] = KeptGold(answer.relation, answer.probe, answer.seconds)
+        if self._folder is None:
+            return
+        value = {
+            "relation": relation_to_json(answer.relation),
+            "probe": None if answer.probe is None else relation_to_json(answer.probe),
+            "seconds": answer.seconds,
+        }
+        path = self._path(key)
+        scratch = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            scratch.write_bytes(gzip.compress(json.dumps(value).encode(), mtime=0))
+            scratch.replace(path)
+        except OSError as error:
+            _log.warning("gold could not be kept for the next run: %s", error)
+            scratch.unlink(missing_ok=True)
+
+    def _path(self, key: GoldKey) -> Path:
+        """Return the file of one key."""
+        if self._folder is None:
+            raise AssertionError("a cache in memory has no files")
+        digest = key.digest
+        return self._folder / digest[:2] / f"{digest}.json.gz"
