@@ -16,6 +16,7 @@ SHOWN = 5
 
 Model = TypeVar("Model", bound=BaseModel)
 Place = tuple[int | str, ...]
+LineOf = Callable[[Place], int | None]
 
 
 class Faults:
@@ -29,9 +30,7 @@ class Faults:
         """Keep one fault."""
         self._found.append(fault)
 
-    def validate(
-        self, model: type[Model], value: object, *, file: Path | str, line: Callable[[Place], int | None]
-    ) -> Model | None:
+    def validate(self, model: type[Model], value: object, *, file: Path | str, line: LineOf) -> Model | None:
         """Return `value` as a model, or None after keeping each of its faults; `line` finds a field's line."""
         try:
             return model.model_validate(value)

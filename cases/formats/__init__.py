@@ -1,0 +1,1 @@
+"""Readers of pack formats; each is one module and one entry-point line."""

@@ -1,0 +1,26 @@
+"""What a pack format supplies: recognise a path, and read it into a Pack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from cases.pack import Pack
+
+
+class Format(Protocol):
+    """A way to write cases down. Registered under `sqlassay.formats`."""
+
+    name: str
+
+    def detect(self, path: Path) -> bool:
+        """Return True where `path` looks like this format; cheap, never raises."""
+        ...
+
+    def load(self, path: Path) -> Pack:
+        """Return the pack at `path`.
+
+        Raises:
+            InputError: anything malformed, as file:line:field with the remedy.
+        """
+        ...

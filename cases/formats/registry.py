@@ -1,0 +1,68 @@
+"""Find a pack and the format it is written in, among the installed `sqlassay.formats` entry points."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from cases.errors import InputError
+from cases.formats.contract import Format
+from cases.pack import Pack
+
+GROUP = "sqlassay.formats"
+PACKS = Path(__file__).parents[1] / "packs"
+
+
+def names() -> tuple[str, ...]:
+    """Return every installed format name, sorted."""
+    return tuple(sorted(point.name for point in entry_points(group=GROUP)))
+
+
+@cache
+def pack_format(name: str) -> Format:
+    """Return one format, loaded only now.
+
+    Raises:
+        InputError: no such format; the remedy lists the installed ones.
+    """
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            loaded: Format = point.load()()
+            return loaded
+    raise InputError(f"unknown format '{name}'", field="format", remedy=f"Installed formats: {', '.join(names())}")
+
+
+def own_packs() -> tuple[str, ...]:
+    """Return the names of the packs that come with the package."""
+    return tuple(sorted(path.parent.name for path in PACKS.glob("*/pack.yaml")))
+
+
+def find_pack(name: str) -> Path:
+    """Return the path of a pack given as a path or as the name of one that comes with the package.
+
+    Raises:
+        InputError: neither; the remedy lists the names.
+    """
+    path = Path(name)
+    if path.exists():
+        return path
+    if name in own_packs():
+        return PACKS / name
+    raise InputError(f"no pack '{name}'", field="pack", remedy=f"Name a path, or one of: {', '.join(own_packs())}")
+
+
+def load_pack(path: Path, *, format: str | None = None) -> Pack:  # noqa: A002 (the word the command line uses)
+    """Return the pack at `path`, in the format named or the first one that recognises it.
+
+    Raises:
+        InputError: nothing there, no format recognises it, or the pack is malformed.
+    """
+    found = find_pack(str(path))
+    if format is not None:
+        return pack_format(format).load(found)
+    for name in names():
+        if pack_format(name).detect(found):
+            return pack_format(name).load(found)
+    remedy = f"Name the format: {', '.join(names())}; a folder needs a pack.yaml"
+    raise InputError("no format recognises this pack", file=path, remedy=remedy)

@@ -1,0 +1,97 @@
+"""Turn the Skill's data sources into snapshots: SQLite paths are read, servers are refused with the remedy."""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from cases.errors import InputError
+from cases.faults import Place
+from cases.formats.snapshots import snapshot_digest
+from cases.snapshot import Snapshot
+from cases.sources.scripts import scripts_digest
+from cases.sources.sqlite_file import sqlite_content
+from cases.yaml_reading import YamlDocument, dotted
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_SUFFIX = re.compile(r"\?.*$", re.DOTALL)
+
+
+def snapshots_of_config(
+    sources: Mapping[str, str], config: YamlDocument, place: Place
+) -> tuple[tuple[Snapshot, ...], dict[str, str | None]]:
+    """Return a snapshot for every distinct SQLite file and the routes that lead there.
+
+    Raises:
+        InputError: a server's URI, which is never repeated in the message, or a file that is not there.
+    """
+    by_file: dict[Path, Snapshot] = {}
+    routes: dict[str, str | None] = {}
+    for name, uri in sources.items():
+        file = _file(uri, config, (*place, name))
+        if file not in by_file:
+            by_file[file] = _snapshot(name, file, [snapshot.database for snapshot in by_file.values()])
+        routes[name] = by_file[file].id
+    return tuple(by_file.values()), routes
+
+
+def _file(uri: str, config: YamlDocument, place: Place) -> Path:
+    """Return the SQLite file a URI names, relative to the config or to the folder above it."""
+
+    def refuse(message: str, remedy: str) -> InputError:
+        """Build the error at the data source, without the URI, as it may hold a password."""
+        return InputError(message, file=config.path, line=config.line(place), field=dotted(place), remedy=remedy)
+
+    scheme = _SCHEME.match(uri)
+    if scheme and not scheme[1].lower().startswith("sqlite"):
+        message = f"data source is a {scheme[1]} server; only snapshots are evaluated"
+        raise refuse(message, "Take a snapshot with `sqlassay snapshot build --from URI` and name it here")
+    # Three slashes are relative, four absolute, as SQLAlchemy writes them.
+    name = _SUFFIX.sub("", uri[scheme.end() :].removeprefix("/") if scheme else uri.removeprefix("file:"))
+    if name in ("", ":memory:"):
+        raise refuse("data source is an in-memory database", "Name a SQLite file")
+    folder = config.path.resolve().parent
+    for base in (folder, folder.parent):
+        if (base / name).is_file():
+            return (base / name).resolve()
+    raise refuse(f"no file '{name}'", "Correct the path; it is relative to the config file")
+
+
+def _snapshot(name: str, file: Path, taken: Sequence[str]) -> Snapshot:
+    """Return the snapshot of one SQLite file."""
+    content = sqlite_content(file)
+    database = _database_name(name, taken)
+    digest = snapshot_digest(database, content.digest, scripts_digest({}), str(False))
+    return Snapshot(name, database, digest, content.tables, content.source, sqlite_file=file, notes=content.notes)
+
+
+def _database_name(name: str, taken: Sequence[str]) -> str:
+    """Return a plain database name for a data source, distinct from the others."""
+    plain = re.sub(r"[^a-z0-9_]", "_", name.lower())[:60] or "data"
+    plain = plain if plain[0].isalpha() else f"d{plain}"
+    number, made = 1, plain
+    while made in taken:
+        number, made = number + 1, f"{plain[:55]}_{number}"
+    return made
+
+
+def snapshot_of_script(sql: str, dialect: str) -> Snapshot:
+    """Return the one snapshot of a dataset that carries its own schema script."""
+    digest = snapshot_digest("data", sql)
+    path = _script_folder() / f"{digest}.sql"
+    path.write_text(sql, encoding="utf-8")
+    scripts = {dialect: (path,)}
+    return Snapshot("data", "data", snapshot_digest("data", "", scripts_digest(scripts), str(False)), scripts=scripts)
+
+
+@cache
+def _script_folder() -> Path:
+    """Return a private folder for scripts that stand inside a dataset, removed when the process ends."""
+    folder = Path(tempfile.mkdtemp(prefix="sqlassay-script-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
