@@ -46,7 +46,7 @@ class Wire:
     def __init__(self, descriptor: int) -> None:
         """Take a copy of a logged-in connection's socket."""
         self._socket = socket.socket(fileno=os.dup(descriptor))
-        self._reader: BufferedReader = self._socket.makefile("rb", buffering=65536)
+        self._reader = BufferedReader(socket.SocketIO(self._socket, "r"), 65536)
         self.broken = False
 
     def deadline(self, seconds: float) -> None:

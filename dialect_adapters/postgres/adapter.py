@@ -1,0 +1,62 @@
+"""The Postgres adapter: joins recipe, rules, sessions, loading and digests under one name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import psycopg
+
+from cases.catalog import Catalog
+from cases.snapshot import Snapshot
+from dialect_adapters.contract import Endpoint, GrammarRules, Pins, Role, ServerRecipe, Session, SessionLostError
+from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, open_session
+
+
+class PostgresAdapter:
+    """Postgres 17; see `dialect_adapters.contract.Adapter`."""
+
+    name = "postgres"
+
+    @property
+    def recipe(self) -> ServerRecipe:
+        """Return the server recipe."""
+        from dialect_adapters.postgres.recipe import RECIPE
+
+        return RECIPE
+
+    @property
+    def rules(self) -> GrammarRules:
+        """Return the grammar rules the guard reads."""
+        from dialect_adapters.postgres.grammar import RULES
+
+        return RULES
+
+    def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
+        """Log in to one snapshot database."""
+        return open_session(endpoint, database, role, pins)
+
+    def ping(self, endpoint: Endpoint) -> bool:
+        """Return True once a real query is answered."""
+        try:
+            with connect(endpoint, MAINTENANCE, ADMIN, seconds=2) as connection:
+                return connection.execute("SELECT 1").fetchone() == (1,)
+        except (SessionLostError, psycopg.Error, OSError):
+            return False
+
+    def load(self, endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
+        """Fill an empty server with snapshots and return their catalogues."""
+        from dialect_adapters.postgres.load import load
+
+        return load(endpoint, snapshots)
+
+    def shutdown(self, endpoint: Endpoint) -> None:
+        """Write everything out, so that the next boot has nothing to recover."""
+        with connect(endpoint, MAINTENANCE, ADMIN) as connection:
+            connection.execute("CHECKPOINT")
+
+    def state_digest(self, endpoint: Endpoint, database: str) -> str:
+        """Return a digest over rows, schema and rights."""
+        from dialect_adapters.postgres.digest import state_digest
+
+        with connect(endpoint, database.lower(), ADMIN) as connection:
+            return state_digest(connection)

@@ -1,0 +1,164 @@
+"""What PUBLIC loses on a Postgres server, so that a reader's login alone already stops what the guard missed.
+
+Run once in template1, every snapshot database inherits it. Parser and planner read the catalogues without
+privileges, so ordinary queries do not notice. What is granted back is an allow-list: what introspection needs.
+"""
+
+from __future__ import annotations
+
+VISIBLE_CATALOGUES = [
+    "pg_class",
+    "pg_attribute",
+    "pg_attrdef",
+    "pg_namespace",
+    "pg_type",
+    "pg_enum",
+    "pg_constraint",
+    "pg_index",
+    "pg_indexes",
+    "pg_tables",
+    "pg_views",
+    "pg_description",
+    "pg_collation",
+    "pg_operator",
+    "pg_am",
+    "pg_range",
+]
+
+VISIBLE_INFORMATION = [
+    "tables",
+    "columns",
+    "views",
+    "schemata",
+    "table_constraints",
+    "key_column_usage",
+    "constraint_column_usage",
+    "referential_constraints",
+    "check_constraints",
+    "constraint_table_usage",
+    "element_types",
+    "domains",
+]
+
+VOLATILE_ALLOWED = [
+    "random",
+    "random_normal",
+    "gen_random_uuid",
+    "clock_timestamp",
+    "timeofday",
+    "array_sample",
+    "array_shuffle",
+    "bernoulli",
+    "system",
+]
+
+STABLE_DENIED = [
+    "txid_current",
+    "txid_current_if_assigned",
+    "txid_current_snapshot",
+    "pg_current_xact_id",
+    "pg_current_xact_id_if_assigned",
+    "pg_current_snapshot",
+    "pg_config",
+    "pg_show_all_settings",
+    "pg_settings_get_flags",
+    "pg_get_replication_slots",
+    "pg_available_extensions",
+    "pg_available_extension_versions",
+    "pg_extension_update_paths",
+    "pg_tablespace_databases",
+    "pg_tablespace_location",
+    "pg_relation_filepath",
+    "pg_relation_filenode",
+    "pg_filenode_relation",
+    "pg_conf_load_time",
+    "pg_postmaster_start_time",
+    "pg_listening_channels",
+    "pg_cursor",
+    "pg_prepared_statement",
+    "inet_server_addr",
+    "inet_server_port",
+    "inet_client_addr",
+    "inet_client_port",
+    "pg_get_functiondef",
+    "pg_get_function_sqlbody",
+    "pg_get_userbyid",
+    "ts_debug",
+]
+
+
+def template_statements() -> str:
+    """Return what is run once in template1 (and in the maintenance database)."""
+    return f"""
+REVOKE ALL ON ALL TABLES IN SCHEMA pg_catalog FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA information_schema FROM PUBLIC;
+GRANT SELECT ON {_qualified("pg_catalog", VISIBLE_CATALOGUES)} TO PUBLIC;
+GRANT SELECT ON {_qualified("information_schema", VISIBLE_INFORMATION)} TO PUBLIC;
+REVOKE ALL ON SCHEMA public FROM PUBLIC;
+REVOKE USAGE ON LANGUAGE sql FROM PUBLIC;
+REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC;
+ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON ROUTINES FROM PUBLIC;
+DO $harden$
+DECLARE routine record;
+BEGIN
+  FOR routine IN
+    SELECT p.oid::regprocedure AS signature FROM pg_catalog.pg_proc p
+    WHERE p.pronamespace IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+      AND p.prokind = 'f' AND (
+        (p.provolatile = 'v' AND p.proname <> ALL ({_array(VOLATILE_ALLOWED)})
+           AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype, 'index_am_handler'::regtype,
+             'table_am_handler'::regtype, 'language_handler'::regtype))
+        OR p.proname = ANY ({_array(STABLE_DENIED)})
+        OR p.proname LIKE 'pg\\_stat\\_get%'
+        OR p.proname LIKE '%\\_to\\_xml%')
+  LOOP
+    EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || routine.signature || ' FROM PUBLIC';
+  END LOOP;
+END
+$harden$;
+"""  # noqa: S608 - names of our own
+
+
+def database_statements(database: str) -> str:
+    """Return what closes a database to every login that was not let in by name (no other database, no TEMP)."""
+    return f"REVOKE ALL ON DATABASE {database} FROM PUBLIC;"
+
+
+def reader_role(login: str, password: str) -> str:
+    """Return the statements that make a login which can read and hold little; names and password come quoted."""
+    return f"""
+CREATE ROLE {login} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS
+  CONNECTION LIMIT 30 PASSWORD {password};
+ALTER ROLE {login} SET default_transaction_read_only = on;
+ALTER ROLE {login} SET max_parallel_workers_per_gather = 0;
+ALTER ROLE {login} SET jit = off;
+ALTER ROLE {login} SET work_mem = '16MB';
+ALTER ROLE {login} SET temp_file_limit = '256MB';
+ALTER ROLE {login} SET track_activities = off;
+ALTER ROLE {login} SET idle_in_transaction_session_timeout = '5min';
+"""
+
+
+def reader_grants(database: str, login: str, schemas: list[str]) -> str:
+    """Return what lets a reader into one database: SELECT on its tables, no routine, no sequence."""
+    lines = [f"GRANT CONNECT ON DATABASE {database} TO {login};"]
+    for schema in schemas:
+        lines += [
+            f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC;",
+            f"GRANT USAGE ON SCHEMA {schema} TO {login};",
+            f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM PUBLIC;",
+            f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM PUBLIC;",
+            f"REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA {schema} FROM PUBLIC;",
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {login};",
+        ]
+    return "\n".join(lines)
+
+
+def _qualified(schema: str, names: list[str]) -> str:
+    """Return a comma-separated list of qualified names."""
+    return ", ".join(f"{schema}.{name}" for name in names)
+
+
+def _array(names: list[str]) -> str:
+    """Return names as an SQL array of our own constants."""
+    return "ARRAY[" + ", ".join(f"'{name}'" for name in names) + "]"

@@ -1,0 +1,207 @@
+"""Fill an empty Postgres server with snapshots: databases, rows, keys, readers; prove that nothing was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import create_engine
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.pool import StaticPool
+
+from cases.catalog import Catalog
+from cases.errors import InputError
+from cases.relation import Row
+from cases.snapshot import ForeignKey, Snapshot, TableDef
+from dialect_adapters.contract import Endpoint
+from dialect_adapters.ddl import table_ddl
+from dialect_adapters.postgres import harden
+from dialect_adapters.postgres.digest import state_digest
+from dialect_adapters.postgres.scripts import run_script
+from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, reader_name
+from dialect_adapters.postgres.types import copy_cell, type_of
+from dialect_adapters.reflect import catalog_of
+from dialect_adapters.tally import Tally
+
+Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
+
+_CHUNK = 65536
+_LONGEST_NAME = 56
+_SCHEMAS = (
+    "SELECT nspname::text FROM pg_namespace WHERE nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') "
+    "AND nspname !~ '^pg_temp' ORDER BY nspname <> 'public', nspname"
+)
+
+
+def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
+    """Load every snapshot into a database of its own and return their catalogues.
+
+    Raises:
+        InputError: a snapshot that cannot be loaded whole.
+    """
+    for name in ("template1", MAINTENANCE):
+        with connect(endpoint, name, ADMIN) as connection:
+            _admin(connection, harden.template_statements())
+            _admin(connection, harden.database_statements(name))
+    for snapshot in snapshots:
+        _fill(endpoint, snapshot)
+    # Digests last: they cover the logins, which are the whole server's.
+    return tuple(_catalog(endpoint, snapshot) for snapshot in snapshots)
+
+
+def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
+    """Create one database, its rows and its reader."""
+    database = database_name(snapshot)
+    quoted = _quoted(database)
+    login = _quoted(reader_name(database))
+    with connect(endpoint, MAINTENANCE, ADMIN) as connection:
+        _admin(connection, f"CREATE DATABASE {quoted}")
+        _admin(connection, harden.database_statements(quoted))
+        _admin(connection, harden.reader_role(login, sql.Literal(endpoint.password).as_string(connection)))
+    with connect(endpoint, database, ADMIN) as connection:
+        _tables(connection, snapshot)
+        for script in snapshot.scripts.get("postgres", ()):
+            run_script(connection, script)
+            _admin(connection, "RESET ALL")
+        schemas = [_quoted(str(schema)) for (schema,) in connection.execute(_SCHEMAS).fetchall()]
+        _admin(connection, harden.reader_grants(quoted, login, schemas))
+        _admin(connection, "VACUUM (ANALYZE, FREEZE)")
+
+
+def _tables(connection: Connection, snapshot: Snapshot) -> None:
+    """Create the tables of our own schema and fill them; references only once every row is there."""
+    tables = tuple(lowered(table) for table in snapshot.tables)
+    references = snapshot.enforce_foreign_keys
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
+    spelled = table_ddl(tables, type_of, dialect, foreign_keys=references)
+    for original, table, ddl in zip(snapshot.tables, tables, spelled, strict=True):
+        _guarded(connection, snapshot, table.name, ddl.create)
+        if snapshot.source is not None:
+            _copy(connection, snapshot, table, snapshot.source.rows(original.name))
+        for statement in ddl.indexes:
+            _guarded(connection, snapshot, table.name, statement)
+    for table, ddl in zip(tables, spelled, strict=True):
+        for statement in ddl.foreign_keys:
+            _guarded(connection, snapshot, table.name, statement)
+
+
+def _copy(connection: Connection, snapshot: Snapshot, table: TableDef, rows: Iterator[Row]) -> None:
+    """Send a table's rows by COPY and compare counts and sums afterwards."""
+    tally = Tally(table)
+    columns = sql.SQL(", ").join(sql.Identifier(column.name) for column in table.columns)
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(table.name), columns)
+    try:
+        with connection.cursor() as cursor, cursor.copy(statement) as copy:
+            for chunk in _chunks(table, tally.watch(rows)):
+                copy.write(chunk)
+        target = _quoted(table.name)
+        answer = connection.execute(tally.question(target, _quoted).encode()).fetchone()
+    except psycopg.Error as error:
+        raise _refused(snapshot, table.name, error) from None
+    if difference := tally.difference(answer or ()):
+        raise InputError(
+            f"table {table.name}: {difference}", file=snapshot.id, remedy="Correct the column's declared kind or size."
+        )
+
+
+def _chunks(table: TableDef, rows: Iterator[Row]) -> Iterator[str]:
+    """Yield COPY text in pieces of about 64 KB."""
+    kinds = [column.kind for column in table.columns]
+    lines: list[str] = []
+    size = 0
+    for row in rows:
+        line = "\t".join(copy_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)) + "\n"
+        lines.append(line)
+        size += len(line)
+        if size > _CHUNK:
+            yield "".join(lines)
+            lines, size = [], 0
+    yield "".join(lines)
+
+
+def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
+    """Return the catalogue of a loaded database."""
+    database = database_name(snapshot)
+    with connect(endpoint, database, ADMIN) as connection:
+        schemas = [str(schema) for (schema,) in connection.execute(_SCHEMAS).fetchall()]
+        version = connection.info.parameter_status("server_version") or ""
+        digest = state_digest(connection)
+    engine = create_engine(
+        "postgresql+psycopg://", creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool
+    )
+    try:
+        with engine.connect() as reflected:
+            return catalog_of(
+                reflected,
+                replace(snapshot, tables=tuple(lowered(table) for table in snapshot.tables)),
+                schemas=schemas,
+                database=database,
+                engine_version=version.split(" ")[0],
+                type_of=type_of,
+                state_digest=digest,
+            )
+    finally:
+        engine.dispose()
+
+
+def database_name(snapshot: Snapshot) -> str:
+    """Return the database's name on Postgres: lower-case.
+
+    Raises:
+        InputError: a name whose login would be cut.
+    """
+    name = snapshot.database.lower()
+    if len(name.encode()) > _LONGEST_NAME:
+        raise InputError(
+            f"database name '{name}' is longer than {_LONGEST_NAME} bytes", file=snapshot.id, remedy="Shorten it."
+        )
+    return name
+
+
+def lowered(table: TableDef) -> TableDef:
+    """Return a table with lower-case names, as unquoted names in SQL are folded."""
+    return replace(
+        table,
+        name=table.name.lower(),
+        columns=tuple(replace(column, name=column.name.lower()) for column in table.columns),
+        primary_key=_folded(table.primary_key),
+        unique=tuple(_folded(key) for key in table.unique),
+        indexes=tuple(_folded(key) for key in table.indexes),
+        foreign_keys=tuple(
+            ForeignKey(_folded(key.columns), key.table.lower(), _folded(key.references)) for key in table.foreign_keys
+        ),
+    )
+
+
+def _folded(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names in lower case."""
+    return tuple(name.lower() for name in names)
+
+
+def _quoted(name: str) -> str:
+    """Return an identifier quoted always, as a name may be a keyword."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _admin(connection: Connection, statement: str) -> None:
+    """Run our own statements."""
+    connection.execute(statement.encode())
+
+
+def _guarded(connection: Connection, snapshot: Snapshot, table: str, statement: str) -> None:
+    """Run a schema statement; a refusal is the snapshot's fault."""
+    try:
+        connection.execute(statement.encode())
+    except psycopg.Error as error:
+        raise _refused(snapshot, table, error) from None
+
+
+def _refused(snapshot: Snapshot, table: str, error: psycopg.Error) -> InputError:
+    """Return the engine's refusal with the table and, where COPY gives it, the row."""
+    context = (error.diag.context or "").splitlines()
+    place = f" ({context[0]})" if context else ""
+    detail = error.diag.message_primary or str(error)
+    return InputError(f"table {table}: {detail}{place}", file=snapshot.id, remedy="Correct the row or the schema.")

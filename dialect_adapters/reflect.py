@@ -1,0 +1,120 @@
+"""The catalogue of a loaded database, as the engine itself reports it, through SQLAlchemy's inspector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Inspector, MetaData, inspect, text
+from sqlalchemy import types as sql
+
+from cases.catalog import Catalog, CatalogColumn, CatalogTable
+from cases.relation import Kind, kind_of
+from cases.snapshot import Snapshot
+from dialect_adapters.ddl import TypeMap, metadata_of, schema_text
+
+_KINDS: tuple[tuple[type[sql.TypeEngine[Any]], Kind], ...] = (
+    (sql.Boolean, Kind.BOOL),
+    (sql.Integer, Kind.INT),
+    (sql.REAL, Kind.FLOAT32),
+    (sql.Float, Kind.FLOAT64),
+    (sql.Numeric, Kind.DECIMAL),
+    (sql.JSON, Kind.JSON),
+    (sql.Uuid, Kind.UUID),
+    (sql.Enum, Kind.TEXT),
+    (sql.CHAR, Kind.CHAR),
+    (sql.String, Kind.TEXT),
+    (sql.Date, Kind.DATE),
+    (sql.Time, Kind.TIME),
+    (sql.DateTime, Kind.TIMESTAMP),
+    (sql.Interval, Kind.INTERVAL),
+    (sql.LargeBinary, Kind.BYTES),
+    (sql.BINARY, Kind.BYTES),
+    (sql.VARBINARY, Kind.BYTES),
+    (sql.ARRAY, Kind.ARRAY),
+)
+_ZONED = {Kind.TIME: Kind.TIMETZ, Kind.TIMESTAMP: Kind.TIMESTAMPTZ}
+
+
+def catalog_of(
+    connection: Connection,
+    snapshot: Snapshot,
+    *,
+    schemas: Sequence[str],
+    database: str,
+    engine_version: str,
+    type_of: TypeMap,
+    state_digest: str,
+) -> Catalog:
+    """Return every table and view of the given schemas with columns, exact row counts and the schema's DDL."""
+    inspector = inspect(connection)
+    tables = tuple(table for schema in schemas for table in _tables(connection, inspector, schema))
+    return Catalog(
+        dialect=connection.dialect.name.replace("postgresql", "postgres"),
+        snapshot=snapshot.id,
+        database=database,
+        engine_version=engine_version,
+        tables=tables,
+        ddl=_ddl(connection, snapshot, schemas, type_of),
+        state_digest=state_digest,
+    )
+
+
+def _tables(connection: Connection, inspector: Inspector, schema: str) -> list[CatalogTable]:
+    """Return the tables, then the views, of one schema in name order."""
+    views = {*inspector.get_view_names(schema)}
+    if hasattr(inspector, "get_materialized_view_names"):
+        views |= {*inspector.get_materialized_view_names(schema)}
+    names = sorted({*inspector.get_table_names(schema)} - views)
+    return [_table(connection, inspector, schema, name, is_view=name in views) for name in [*names, *sorted(views)]]
+
+
+def _table(connection: Connection, inspector: Inspector, schema: str, name: str, *, is_view: bool) -> CatalogTable:
+    """Return one table with its columns and its row count."""
+    quote = connection.dialect.identifier_preparer.quote
+    counted = text(f"SELECT count(*) FROM {quote(schema)}.{quote(name)}")  # noqa: S608 - quoted by the dialect
+    columns = inspector.get_columns(name, schema)
+    return CatalogTable(
+        name=name,
+        schema_name=schema,
+        is_view=is_view,
+        rows=int(connection.execute(counted).scalar_one()),
+        columns=tuple(
+            CatalogColumn(
+                name=column["name"],
+                kind=column_kind(column["type"]),
+                declared=_declared(connection, column["type"]),
+                nullable=bool(column["nullable"]),
+            )
+            for column in columns
+        ),
+    )
+
+
+def column_kind(declared: sql.TypeEngine[Any]) -> Kind:
+    """Return the kind of a reflected type."""
+    kind = next((kind for base, kind in _KINDS if isinstance(declared, base)), None)
+    if kind is None:
+        return kind_of(type(declared).__name__)
+    return _ZONED.get(kind, kind) if getattr(declared, "timezone", False) else kind
+
+
+def _declared(connection: Connection, declared: sql.TypeEngine[Any]) -> str:
+    """Return a type as the engine spells it; one SQLAlchemy does not know is named other."""
+    if isinstance(declared, sql.NullType):
+        return "other"
+    return str(declared.compile(dialect=connection.dialect))
+
+
+def _ddl(connection: Connection, snapshot: Snapshot, schemas: Sequence[str], type_of: TypeMap) -> str:
+    """Return CREATE TABLE text: ours where we defined the table (its references may be unenforced), else reflected."""
+    ours = metadata_of(snapshot.tables, type_of, foreign_keys=True)
+    parts = [schema_text(ours, connection.dialect, [table.name for table in snapshot.tables])] if ours.tables else []
+    found = MetaData()
+    default = schemas[0]
+    for schema in schemas:
+        found.reflect(bind=connection, schema=None if schema == default else schema)
+    others = [table.key for table in found.sorted_tables if table.name not in ours.tables]
+    if others:
+        parts.append(schema_text(found, connection.dialect, others))
+    return "\n\n".join(parts)
