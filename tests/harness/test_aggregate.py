@@ -1,0 +1,155 @@
+"""Totals of a run: means over available values, counts, percentiles, thresholds, exit codes, the verdict line."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases.verdicts import Cause, ExitCode, Verdict, worst
+from harness import aggregate as totals
+from harness.results.case_result import CaseResult, GuardRecord, ScoreRecord
+from harness.results.run_result import Aggregate
+
+
+def result(
+    case_id: str, verdict: Verdict = Verdict.MATCH, cause: Cause | None = None, **scores: float | None
+) -> CaseResult:
+    return CaseResult(
+        case_id=case_id,
+        dialect="sqlite",
+        question="?",
+        snapshot="s",
+        verdict=verdict,
+        reason="because",
+        cause=cause,
+        scores={name: ScoreRecord(value=value, reason="r") for name, value in scores.items()},
+        guard=GuardRecord(allowed=True, reason="ok"),
+    )
+
+
+def test_mean_covers_only_available_values():
+    """An unavailable score is not zero: it leaves the mean and shows in n of of."""
+    total = totals.aggregate([result("a", m=1.0), result("b", m=None), result("c", m=0.5), result("d")], "m")
+    assert total == Aggregate(name="m", mean=0.75, n=2, of=4)
+
+
+def test_mean_of_nothing_is_none():
+    """A metric that no result has gives no mean, never 0."""
+    assert totals.aggregate([result("a")], "m").mean is None
+
+
+def test_scorable_leaves_out_ours_and_inapplicable():
+    """gold_error, infrastructure, unavailable and out_of_scope leave the denominator; no_prediction stays in it."""
+    results = [result(str(i), verdict) for i, verdict in enumerate(Verdict)]
+    assert totals.scorable(results) == len(Verdict) - 4
+
+
+def test_counts_are_in_a_fixed_order():
+    """Verdicts come in the order of the verdict list, causes most frequent first, then by name."""
+    results = [
+        result("a", Verdict.ERROR, Cause.EXECUTION_FAILURE),
+        result("b", Verdict.MATCH),
+        result("c", Verdict.MISMATCH, Cause.MISSING_FILTER),
+        result("d", Verdict.MISMATCH, Cause.MISSING_FILTER),
+        result("e", Verdict.MISMATCH, Cause.EXTRA_FILTER),
+    ]
+    assert list(totals.verdict_counts(results).items()) == [("match", 1), ("mismatch", 3), ("error", 1)]
+    assert list(totals.cause_counts(results)) == ["missing_filter", "execution_failure", "extra_filter"]
+
+
+def test_disagreements_come_widest_gap_first_and_five_at_most():
+    """Representative disagreements are the widest gaps, ties by case id."""
+    results = []
+    for i in range(7):
+        score = ScoreRecord(value=1.0, reason="r", details={"gap": i / 10})
+        results.append(result(f"c{i}").model_copy(update={"scores": {"disagreement": score}}))
+    results.append(result("agree", disagreement=0.0))
+    assert totals.disagreements(results) == ("c6", "c5", "c4", "c3", "c2")
+
+
+@pytest.mark.parametrize(
+    ("values", "share", "expected"),
+    [
+        ([], 0.5, None),
+        ([3.0], 0.95, 3.0),
+        ([4.0, 1.0, 3.0, 2.0], 0.5, 2.0),
+        ([4.0, 1.0, 3.0, 2.0], 0.95, 4.0),
+        ([1.0, 2.0], 0.0, 1.0),
+    ],
+)
+def test_percentile_is_nearest_rank(values, share, expected):
+    """Percentiles are values that occurred (nearest rank), never interpolated."""
+    assert totals.percentile(values, share) == expected
+
+
+def test_threshold_on_a_metric_without_value_does_not_hold():
+    """No value is no pass."""
+    held = totals.thresholds(
+        [("a", 0.5), ("b", 0.5), ("c", 0.1)],
+        [Aggregate(name="a", mean=0.5, n=1, of=1), Aggregate(name="b", mean=None, n=0, of=1)],
+    )
+    assert [(t.metric, t.held) for t in held] == [("a", True), ("b", False), ("c", False)]
+
+
+CODES = [
+    ([Verdict.MATCH], {}, ExitCode.OK),
+    ([Verdict.MISMATCH, Verdict.BLOCKED], {}, ExitCode.OK),
+    ([Verdict.MATCH, Verdict.GOLD_ERROR], {}, ExitCode.INFRASTRUCTURE),
+    ([Verdict.MATCH, Verdict.INFRASTRUCTURE], {}, ExitCode.INFRASTRUCTURE),
+    ([Verdict.UNAVAILABLE], {}, ExitCode.NOTHING_SCORABLE),
+    ([], {}, ExitCode.NOTHING_SCORABLE),
+    ([Verdict.MATCH], {"breaches": ["b"]}, ExitCode.BREACH),
+    ([Verdict.GOLD_ERROR], {"breaches": ["b"]}, ExitCode.BREACH),
+    ([Verdict.MATCH], {"breaches": ["b"], "interrupted": True}, ExitCode.INTERRUPTED),
+    ([], {"interrupted": True}, ExitCode.INTERRUPTED),
+]
+
+
+@pytest.mark.parametrize(("verdicts", "more", "code"), CODES)
+def test_exit_code(verdicts, more, code):
+    """Wrong answers alone do not fail a run; ours, breaches and interruptions do, in that order of weight."""
+    results = [result(str(i), verdict) for i, verdict in enumerate(verdicts)]
+    given = {"held": (), "breaches": (), "interrupted": False, "planned": len(results), **more}
+    assert totals.exit_code(results, **given) is code
+
+
+def test_failed_threshold_is_exit_code_one():
+    """A declared threshold that does not hold ends with 1, unless something worse happened."""
+    failed = totals.thresholds([("m", 0.9)], [])
+    one = totals.exit_code([result("a")], held=failed, breaches=(), interrupted=False, planned=1)
+    assert one is ExitCode.THRESHOLD
+    three = totals.exit_code(
+        [result("a"), result("b", Verdict.GOLD_ERROR)], held=failed, breaches=(), interrupted=False, planned=2
+    )
+    assert three is ExitCode.INFRASTRUCTURE
+
+
+def test_precedence_of_exit_codes():
+    """Several at once: 130 > 4 > 3 > 2 > 5 > 1 > 0."""
+    order = [130, 4, 3, 2, 5, 1, 0]
+    codes = {ExitCode(code) for code in order}
+    for expected in order:
+        assert worst(codes) == expected
+        codes.remove(ExitCode(expected))
+    assert worst(set()) is ExitCode.OK
+
+
+@pytest.mark.parametrize("code", list(ExitCode))
+def test_verdict_line_says_the_exit_code(code):
+    """The last line a run prints carries the number the process ends with."""
+    results = [result("a"), result("b", Verdict.GOLD_ERROR)]
+    line = totals.verdict_line(
+        code, accuracy=Aggregate(name="execution_accuracy", mean=1.0, n=1, of=2), results=results, notes=(), planned=2
+    )
+    assert line.endswith(f"(exit {int(code)})")
+
+
+def test_verdict_line_names_what_is_not_whole():
+    """Ours are counted by name, so nobody reads a partial number as the agent's."""
+    results = [
+        result("a"),
+        result("b", Verdict.GOLD_ERROR),
+        result("c", Verdict.INFRASTRUCTURE),
+        result("d", Verdict.GOLD_ERROR),
+    ]
+    line = totals.verdict_line(ExitCode.INFRASTRUCTURE, accuracy=None, results=results, notes=("n",), planned=4)
+    assert line == "NOT WHOLE: 2 gold errors, 1 infrastructure failure; 1 of 1 scorable cases match [n] (exit 3)"
