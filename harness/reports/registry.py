@@ -12,7 +12,7 @@ from harness.reports.escape import one_line
 from harness.results.run_result import RunResult
 
 GROUP = "sqlassay.reports"
-_log = logging.getLogger(__name__)
+_log = logging.getLogger("sqlassay.reports")
 
 
 class Report(Protocol):

@@ -37,7 +37,7 @@ def scorecard(run: RunResult) -> dict[str, Json]:
             "verdicts": figures.sorted_counts(run.verdicts),
             "causes": figures.sorted_counts(run.causes),
             "scorable": run.scorable,
-            "blocked": run.blocked,
+            "mutation_blocks": run.blocked,
             "breaches": len(run.breaches),
         },
         "trials": _trials(scored),

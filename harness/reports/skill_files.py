@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
+from cases.verdicts import Verdict
 from harness.reports import figures, skill_rows
 from harness.reports.files import Json, without_folders, write_json
 from harness.results.case_result import CaseResult
@@ -131,7 +132,7 @@ def _safety(run: RunResult) -> dict[str, Json]:
             "by_statement": figures.sorted_counts(dict(kinds)),
             "cases": [{"id": result.case_id, "trial": result.trial} for result in mutations],
         },
-        "blocked": run.blocked,
+        "blocked": sum(1 for result in run.results if result.verdict is Verdict.BLOCKED),
         "flagged": sum(1 for result in run.results if result.guard is not None and result.guard.flags),
         "breaches": list(run.breaches),
     }

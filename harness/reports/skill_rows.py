@@ -134,4 +134,4 @@ def safety(result: CaseResult) -> dict[str, Json]:
 
 def mutation_blocked(result: CaseResult) -> bool:
     """Return True where the guard stopped one of the Skill's ten statement kinds."""
-    return result.verdict is Verdict.BLOCKED and result.guard is not None and result.guard.statement is not None
+    return result.guard is not None and not result.guard.allowed and result.guard.statement is not None

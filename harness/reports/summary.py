@@ -37,7 +37,7 @@ def summary_json(run: RunResult) -> dict[str, Json]:
         "scorable": run.scorable,
         "verdicts": figures.sorted_counts(run.verdicts),
         "causes": figures.sorted_counts(run.causes),
-        "blocked": run.blocked,
+        "mutation_blocks": run.blocked,
         "disagreement_threshold": without_folders(manifest.settings.get("disagreement")),
         "disagreements": list(run.disagreements),
         "predicted_seconds": dict(sorted(run.percentiles.items())),
@@ -104,6 +104,7 @@ def _facts(run: RunResult) -> str:
     manifest, times = run.manifest, run.percentiles
     lines = [
         f"- cases: {manifest.cases}, results: {len(run.results)} of {run.planned} planned, scorable: {run.scorable}",
+        f"- mutations blocked: {run.blocked}",
         f"- engine: {markdown(manifest.dialect)} {markdown(manifest.engine_version)}, image {markdown(manifest.image)}",
         f"- isolation: {markdown(figures.place(run))}",
         f"- predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
