@@ -48,6 +48,7 @@ _COMMON: Mapping[str, str] = MappingProxyType(
         "max_parallel_maintenance_workers": "0",
         "checkpoint_timeout": "1d",
         "max_wal_size": "2GB",
+        "min_wal_size": "4MB",
         "bgwriter_lru_maxpages": "0",
         "autovacuum": "off",
         "jit": "off",
@@ -92,6 +93,7 @@ _INITDB = (
     "--builtin-locale=C.UTF-8",
     "--set=scram_iterations=1",
     "--set=TimeZone=UTC",
+    "--wal-segsize=1",
     "--no-instructions",
     "--no-sync",
 )

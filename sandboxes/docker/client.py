@@ -31,6 +31,11 @@ class Engine:
         """Return what the engine says about itself (`docker info`), asked once."""
         return dict(self.api.info())
 
+    def inspect(self, container: str) -> dict[str, Any]:
+        """Return the engine's description of a container."""
+        described: dict[str, Any] = self.api.inspect_container(container)
+        return described
+
     @property
     def shares_sockets(self) -> bool:
         """Return True where a unix socket in a bind mount works: a Linux engine on this very kernel and file tree."""

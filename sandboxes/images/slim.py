@@ -98,8 +98,8 @@ def _place(selection: _Selection, source: DebianSource, program: str) -> str:
 
 
 def _matches(path: str, patterns: Iterable[str]) -> bool:
-    """Return True where a path matches any pattern; `*` crosses folders."""
-    return any(fnmatchcase(path, pattern) for pattern in patterns)
+    """Return True where a path matches any pattern, with or without its leading slash; `*` crosses folders."""
+    return any(fnmatchcase(path, pattern.lstrip("/")) for pattern in patterns)
 
 
 def _target(path: str, link: str) -> str:

@@ -1,0 +1,184 @@
+"""Load snapshots into a base image and freeze the result as a new image."""
+
+from __future__ import annotations
+
+import io
+import os
+import posixpath
+import shlex
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from docker.errors import DockerException
+from requests import RequestException
+
+from cases.catalog import Catalog
+from cases.errors import InfrastructureError
+from cases.snapshot import Snapshot
+from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
+from sandboxes.contract import BaseImage
+from sandboxes.docker import container
+from sandboxes.docker.channel import Channel
+from sandboxes.docker.client import Engine
+from sandboxes.docker.limits import live_folder
+
+_BOOT_SECONDS = 180
+_STOP_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Bake:
+    """One image to make: from which base, under which name and labels, with which secret, reached how."""
+
+    engine: Engine
+    adapter: Adapter
+    base: BaseImage
+    tag: str
+    labels: Mapping[str, str]
+    owner: Mapping[str, str]
+    channel: Channel
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Baked:
+    """The id of the new image and what its databases hold."""
+
+    image_id: str
+    catalogs: tuple[Catalog, ...]
+
+
+def bake(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
+    """Make the image.
+
+    Raises:
+        InputError: a snapshot cannot be loaded.
+        InfrastructureError: the engine or the server failed.
+    """
+    try:
+        return _bake_server(work, snapshots) if work.adapter.recipe.kind == "server" else _bake_files(work, snapshots)
+    except (DockerException, RequestException) as fault:
+        raise InfrastructureError(
+            f"baking the {work.adapter.name} image failed: {container.reason(fault)}", remedy="Run `sqlassay doctor`"
+        ) from fault
+
+
+def _bake_server(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
+    """Initialise and start the server, let the adapter load, stop it cleanly, commit."""
+    recipe = work.adapter.recipe
+    serve = _serve(work, Mode.BUILD, recipe.data_dir)
+    steps = [shlex.join(container.fill(argv, recipe, work.base.bin_dir, recipe.data_dir)) for argv in recipe.init]
+    steps.append(f": > {container.password_file(recipe)}")
+    script = " && ".join([*steps, f"exec {shlex.join((*serve, *work.channel.options()))}"])
+    with _created(work, ("/bin/sh", "-c", script)) as made:
+        secret = (container.password_file(recipe), work.password.encode())
+        _copy_in(work.engine, made, recipe, [secret])
+        container.start(work.engine, made)
+        endpoint = work.channel.endpoint(work.engine, made, work.password)
+        container.wait_ready(work.engine, made, work.adapter, endpoint, _BOOT_SECONDS)
+        catalogs = work.adapter.load(endpoint, snapshots)
+        work.adapter.shutdown(endpoint)
+        _stop(work, made)
+        return Baked(_commit(work, made), catalogs)
+
+
+def _bake_files(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
+    """Let the adapter write its files on the host and copy them into a container that is never started."""
+    recipe = work.adapter.recipe
+    with tempfile.TemporaryDirectory(prefix="sqlassay-files-") as name:
+        folder = Path(name)
+        catalogs = work.adapter.load(Endpoint(folder, password=work.password), snapshots)
+        files = [(posixpath.join(recipe.data_dir, path.name), path) for path in sorted(folder.iterdir())]
+        with _created(work, _serve(work, Mode.READ, recipe.data_dir)) as made:
+            _copy_in(work.engine, made, recipe, files)
+            return Baked(_commit(work, made), catalogs)
+
+
+def _serve(work: Bake, mode: Mode, data: str) -> tuple[str, ...]:
+    """Return the server's argv for a mode."""
+    recipe = work.adapter.recipe
+    return container.fill(recipe.serve[mode], recipe, work.base.bin_dir, data)
+
+
+@contextmanager
+def _created(work: Bake, argv: tuple[str, ...]) -> Iterator[str]:
+    """Create the build container and remove it in the end, whatever happens."""
+    plan = container.Plan(work.base.ref, work.adapter.recipe, Mode.BUILD, argv, work.owner)
+    made = container.create(work.engine, plan, work.channel)
+    try:
+        yield made
+    finally:
+        container.remove(work.engine, made)
+
+
+def _stop(work: Bake, made: str) -> None:
+    """Stop the server and make sure that it ended by itself: a killed one would recover at every boot."""
+    work.engine.api.stop(made, timeout=_STOP_SECONDS)
+    code = work.engine.inspect(made)["State"]["ExitCode"]
+    if code != 0:
+        lines = container.last_lines(work.engine, made)
+        raise InfrastructureError(
+            f"the {work.adapter.name} server ended with {code} after loading: {lines}", remedy="Run `sqlassay doctor`"
+        )
+
+
+def _commit(work: Bake, made: str) -> str:
+    """Freeze the container under its tag with the READ server as its program and return the image's id."""
+    recipe = work.adapter.recipe
+    argv = _serve(work, Mode.READ, recipe.data_dir)
+    repository, _, tag = work.tag.rpartition(":")
+    # A commit keeps what it is not told to change: base entrypoints, build labels.
+    labels = dict.fromkeys(work.owner, "") | dict(work.labels)
+    conf = {
+        "Entrypoint": [argv[0]],
+        "Cmd": list(argv[1:]),
+        "User": f"{recipe.uid}:{recipe.uid}",
+        "Labels": labels,
+    }
+    made_image = work.engine.api.commit(made, repository=repository, tag=tag, conf=conf)
+    return str(made_image["Id"])
+
+
+def _copy_in(engine: Engine, made: str, recipe: ServerRecipe, files: Sequence[tuple[str, bytes | Path]]) -> None:
+    """Copy the folders a server needs, the recipe's own files and `files` into a container not yet started."""
+    with tempfile.TemporaryFile() as stream:
+        with tarfile.open(fileobj=stream, mode="w") as archive:
+            for folder in _folders(recipe):
+                archive.addfile(_entry(folder, recipe.uid, 0o755, tarfile.DIRTYPE))
+            for source, inside in recipe.extra_files:
+                _add(archive, inside, source, 0, 0o644)
+            for inside, content in files:
+                _add(archive, inside, content, recipe.uid, 0o444 if isinstance(content, Path) else 0o600)
+        stream.seek(0)
+        if not engine.api.put_archive(made, "/", stream):
+            raise InfrastructureError("the engine did not take the files of an image", remedy="Run `sqlassay doctor`")
+
+
+def _folders(recipe: ServerRecipe) -> tuple[str, ...]:
+    """Return the folders a container must own: around the data, for its live copy and for the socket."""
+    around = posixpath.dirname(recipe.data_dir) if recipe.kind == "server" else recipe.data_dir
+    return (around, live_folder(recipe), posixpath.dirname(recipe.socket))
+
+
+def _add(archive: tarfile.TarFile, inside: str, content: bytes | Path, uid: int, mode: int) -> None:
+    """Add one file from memory or from the host."""
+    entry = _entry(inside, uid, mode, tarfile.REGTYPE)
+    if isinstance(content, bytes):
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+        return
+    with content.open("rb") as source:
+        entry.size = os.fstat(source.fileno()).st_size
+        archive.addfile(entry, source)
+
+
+def _entry(path: str, uid: int, mode: int, kind: bytes) -> tarfile.TarInfo:
+    """Return an archive entry with a numeric owner."""
+    entry = tarfile.TarInfo(path.lstrip("/"))
+    entry.uid = entry.gid = uid
+    entry.mode, entry.type = mode, kind
+    return entry

@@ -1,0 +1,167 @@
+"""Create and start one container, wait until its server answers, and take it away again."""
+
+from __future__ import annotations
+
+import logging
+import posixpath
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from docker.errors import APIError, DockerException, NotFound
+from requests import RequestException
+
+from cases.errors import InfrastructureError
+from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
+from sandboxes.docker.channel import Channel
+from sandboxes.docker.client import Engine
+from sandboxes.docker.limits import Space, host_config
+
+_log = logging.getLogger("sqlassay.docker")
+_POLL_SECONDS = 0.005
+_LOG_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that decides what one container runs."""
+
+    image: str
+    recipe: ServerRecipe
+    mode: Mode
+    argv: tuple[str, ...]
+    labels: Mapping[str, str]
+    space: Space | None = None
+
+
+def fill(argv: tuple[str, ...], recipe: ServerRecipe, bin_dir: str, data: str) -> tuple[str, ...]:
+    """Return an argv with the recipe's placeholders replaced."""
+    known = {"{bin}": bin_dir, "{data}": data, "{socket}": recipe.socket, "{password_file}": password_file(recipe)}
+    filled = []
+    for part in argv:
+        for name, value in known.items():
+            part = part.replace(name, value)  # noqa: PLW2901 - each placeholder in turn
+        filled.append(part)
+    return tuple(filled)
+
+
+def password_file(recipe: ServerRecipe) -> str:
+    """Return where the bootstrap password lies while a server is initialised."""
+    return posixpath.join(posixpath.dirname(recipe.data_dir), "password")
+
+
+def create(engine: Engine, plan: Plan, channel: Channel) -> str:
+    """Create a container, not started, and return its id.
+
+    Raises:
+        InfrastructureError: the engine refused it.
+    """
+    recipe = plan.recipe
+    try:
+        made = engine.api.create_container(
+            plan.image,
+            name=f"sqlassay-{uuid.uuid4().hex[:12]}",
+            entrypoint=[plan.argv[0]],
+            command=list(plan.argv[1:]),
+            user=f"{recipe.uid}:{recipe.uid}",
+            environment=dict(recipe.env),
+            labels=dict(plan.labels),
+            stop_signal=recipe.stop_signal,
+            use_config_proxy=False,
+            host_config=host_config(engine.api, recipe, plan.mode, channel.settings(), plan.space),
+            ports=None if channel.folder is not None else [recipe.port],
+        )
+    except (DockerException, RequestException) as fault:
+        raise InfrastructureError(f"the engine cannot create a container: {reason(fault)}") from fault
+    return str(made["Id"])
+
+
+def start(engine: Engine, container: str) -> None:
+    """Start a created container.
+
+    Raises:
+        InfrastructureError: the engine could not start it.
+    """
+    try:
+        engine.api.start(container)
+    except (DockerException, RequestException) as fault:
+        raise InfrastructureError(f"the engine cannot start a container: {reason(fault)}") from fault
+
+
+def wait_ready(engine: Engine, container: str, adapter: Adapter, endpoint: Endpoint, seconds: float) -> None:
+    """Return once the adapter got a real answer.
+
+    Raises:
+        InfrastructureError: the server ended or did not answer in time, with its last log lines.
+    """
+    deadline = time.monotonic() + seconds
+    look = time.monotonic() + 1.0
+    while not (_listens(endpoint) and adapter.ping(endpoint)):
+        now = time.monotonic()
+        if now > deadline:
+            raise _not_ready(engine, container, adapter.name, f"did not answer within {seconds:.0f} s")
+        if now > look:
+            look = now + 1.0
+            if not is_running(engine, container):
+                raise _not_ready(engine, container, adapter.name, "ended while it started")
+        time.sleep(_POLL_SECONDS)
+
+
+def _listens(endpoint: Endpoint) -> bool:
+    """Return False while the socket is not even there, which is cheaper to see than a refused login."""
+    return endpoint.socket is None or endpoint.socket.exists()
+
+
+def _not_ready(engine: Engine, container: str, dialect: str, what: str) -> InfrastructureError:
+    """Return the error of a server that did not come up."""
+    lines = last_lines(engine, container)
+    return InfrastructureError(f"the {dialect} server {what}; its last lines: {lines}", remedy="Run `sqlassay doctor`")
+
+
+def is_running(engine: Engine, container: str) -> bool:
+    """Return True where the container's process lives."""
+    try:
+        return bool(engine.inspect(container)["State"]["Running"])
+    except (DockerException, RequestException):
+        return False
+
+
+def last_lines(engine: Engine, container: str) -> str:
+    """Return the server's last log lines as one line."""
+    try:
+        text = engine.api.logs(container, tail=_LOG_LINES).decode("utf-8", "replace")
+    except (DockerException, RequestException):
+        return "(no log)"
+    return " | ".join(line.strip() for line in text.splitlines() if line.strip()) or "(empty log)"
+
+
+def kill(engine: Engine, container: str) -> None:
+    """Stop a container's processes at once; a container that is gone or stopped is fine."""
+    try:
+        engine.api.kill(container)
+    except (DockerException, RequestException) as fault:
+        _log.debug("kill of %s: %s", container[:12], fault)
+
+
+def remove(engine: Engine, container: str) -> bool:
+    """Remove a container whatever its state and return True where it is gone or going; never raises."""
+    try:
+        engine.api.remove_container(container, force=True, v=True)
+    except NotFound:
+        return True
+    except APIError as fault:
+        if fault.status_code == 409:  # somebody else is removing it right now
+            return True
+        _log.warning("container %s could not be removed: %s", container[:12], fault)
+        return False
+    except (DockerException, RequestException) as fault:
+        _log.warning("container %s could not be removed: %s", container[:12], fault)
+        return False
+    return True
+
+
+def reason(fault: Exception) -> str:
+    """Return the engine's own explanation in one line."""
+    text = getattr(fault, "explanation", None) or str(fault)
+    return str(text).strip().splitlines()[0][:300]

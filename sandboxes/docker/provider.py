@@ -1,0 +1,241 @@
+"""Sandboxes in containers: prepare an image once, start servers from it, sweep what dead runs left."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from cases.errors import InfrastructureError
+from cases.snapshot import Snapshot
+from dialect_adapters.contract import Adapter, Mode
+from sandboxes import labels
+from sandboxes.bake import Bakery, Order, image_key
+from sandboxes.cache import cache_dir
+from sandboxes.contract import BaseImage, Isolation, Notice, SnapshotImage
+from sandboxes.docker import container, limits, networks
+from sandboxes.docker.builder import Bake, Baked, bake
+from sandboxes.docker.channel import FOLDER_PREFIX, Channel, Transport, socket_channel
+from sandboxes.docker.client import Engine, connect
+from sandboxes.docker.sandbox import DockerSandbox
+from sandboxes.engine import EnginePolicy, ensure_engine
+from sandboxes.images.base import BaseSource, base_image, inspect
+from sandboxes.images.debian import DebianBuild
+from sandboxes.images.local import LocalSource
+from sandboxes.images.remote import Pull, RegistrySource
+from sandboxes.locks import RunLock, is_free
+from sandboxes.reaper import is_left_over
+
+_READY_SECONDS = 60
+_MB = 1024 * 1024
+
+
+class DockerProvider:
+    """Registered as `docker`. One provider per run; safe to use from several threads."""
+
+    name = "docker"
+
+    def __init__(
+        self,
+        *,
+        engine_policy: EnginePolicy = "none",
+        pull: Pull = "auto",
+        mirror: str = "",
+        transport: Transport = "auto",
+        cache: Path | None = None,
+        expiry_hours: float = 24.0,
+        write_room_mb: int = 256,
+    ) -> None:
+        """Touch nothing yet.
+
+        `engine_policy` says whether a missing engine may be installed and started; `pull` whether a registry may be
+        asked; `write_room_mb` how much a WRITE sandbox may grow beyond its snapshot.
+        """
+        self._policy = engine_policy
+        self._pull = pull
+        self._mirror = mirror
+        self._transport = transport
+        self._cache = cache or cache_dir()
+        self._hours = expiry_hours
+        self._room_mb = write_room_mb
+        self._guard = threading.Lock()  # guards the five fields below: nothing starts once `_closed` is set
+        self._engine: Engine | None = None
+        self._live: dict[str, DockerSandbox] = {}
+        self._locks: dict[str, RunLock] = {}
+        self._networks: dict[str, str] = {}
+        self._closed = False
+
+    def prepare(self, adapter: Adapter, snapshots: Sequence[Snapshot], notice: Notice) -> SnapshotImage:
+        """Return the image for exactly these snapshots, building base and image once under a lock."""
+        ensure_engine(self._policy, notice)
+        engine = self._connected()
+        base = base_image(adapter.recipe, self._sources(engine), notice)
+        key = image_key(base, adapter.recipe, snapshots)
+
+        def build(order: Order) -> Baked:
+            """Bake this order's image."""
+            return self._bake(engine, adapter, base, order, snapshots)
+
+        return Bakery(engine.api, self._cache).image(adapter, base, key, build, notice).snapshot_image()
+
+    def start(self, adapter: Adapter, image: SnapshotImage, mode: Mode, run_id: str) -> DockerSandbox:
+        """Start one isolated server and return it ready."""
+        engine = self._connected()
+        bakery = Bakery(engine.api, self._cache)
+        password = bakery.store.password(image.key)
+        if not password:
+            raise InfrastructureError(f"the catalogue of image {image.ref} is gone", remedy="Run again: it is rebaked")
+        self._hold(run_id)
+        channel = self._channel(engine, adapter, run_id)
+        made = ""
+        try:
+            plan = self._plan(engine, adapter, image, mode, channel, run_id)
+            made = container.create(engine, plan, channel)
+            container.start(engine, made)
+            endpoint = channel.endpoint(engine, made, password)
+            isolation = _isolation(engine, plan, channel)
+            sandbox = DockerSandbox(engine, adapter, made, channel, isolation, endpoint, self._forget)
+            self._adopt(sandbox)
+            container.wait_ready(engine, made, adapter, endpoint, _READY_SECONDS)
+        except BaseException:  # also Ctrl-C: a container not handed out has no owner but us
+            if made:
+                container.remove(engine, made)
+                self._forget(made)
+            channel.remove()
+            raise
+        return sandbox
+
+    def sweep(self) -> tuple[str, ...]:
+        """Remove sandboxes of dead runs and return their run ids."""
+        engine = self._connected()
+        removed = set()
+        for found in engine.api.containers(all=True, filters={"label": labels.RUN}):
+            owner = labels.read(found.get("Labels") or {})
+            if owner and is_left_over(owner, time.time()) and container.remove(engine, found["Id"]):
+                _remove_folder(owner.folder)
+                removed.add(owner.run_id)
+        removed |= networks.sweep(engine)
+        for path in (self._cache / "runs").glob("*.lock"):
+            if is_free(path):
+                path.unlink(missing_ok=True)
+        return tuple(sorted(removed))
+
+    def close(self) -> None:
+        """Remove every sandbox this provider started, its networks and its run locks; idempotent."""
+        with self._guard:
+            self._closed = True
+            live, held = tuple(self._live.values()), tuple(self._locks.values())
+            made = tuple(self._networks.values())
+            self._locks.clear()
+            self._networks.clear()
+        for sandbox in live:
+            sandbox.destroy()
+        for network in made:
+            networks.remove(self._connected(), network)
+        for lock in held:
+            lock.release()
+
+    def _connected(self) -> Engine:
+        """Return the engine, reached on first use."""
+        with self._guard:
+            if self._engine is None:
+                self._engine = connect()
+            return self._engine
+
+    def _sources(self, engine: Engine) -> tuple[BaseSource, ...]:
+        """Return where base images come from, in order."""
+        may_install = self._policy != "none"
+        registry = RegistrySource(self._pull, self._mirror)
+        build = DebianBuild(engine.api, self._cache / "locks", may_install=may_install)
+        return (LocalSource(engine.api), registry, build)
+
+    def _bake(
+        self, engine: Engine, adapter: Adapter, base: BaseImage, order: Order, snapshots: Sequence[Snapshot]
+    ) -> Baked:
+        """Bake one image under a run of its own, so that a killed bake is swept like any other left-over."""
+        run_id = f"bake-{order.key[:12]}"
+        lock = RunLock(self._cache / "runs", run_id)
+        channel = self._channel(engine, adapter, run_id)
+        try:
+            owner = self._owner(run_id, channel)
+            work = Bake(engine, adapter, base, order.tag, order.labels, owner, channel, order.password)
+            return bake(work, snapshots)
+        finally:
+            channel.remove()
+            lock.release()
+
+    def _plan(
+        self, engine: Engine, adapter: Adapter, image: SnapshotImage, mode: Mode, channel: Channel, run_id: str
+    ) -> container.Plan:
+        """Return what the container runs: the server, in WRITE mode on a copy of the data in memory."""
+        recipe = adapter.recipe
+        space = self._space(engine, adapter, image) if mode is Mode.WRITE else None
+        data = space.target if space else recipe.data_dir
+        argv = (*container.fill(recipe.serve[mode], recipe, image.base.bin_dir, data), *channel.options())
+        if space:
+            copy = f'cp -a {space.source}/. {space.target}/ && exec "$@"'
+            argv = ("/bin/sh", "-c", copy, "sh", *argv)
+        return container.Plan(image.ref, recipe, mode, argv, self._owner(run_id, channel), space)
+
+    def _space(self, engine: Engine, adapter: Adapter, image: SnapshotImage) -> limits.Space:
+        """Return the in-memory copy's place and size: what the snapshot added to the base, plus room to write."""
+        snapshot, base = inspect(engine.api, image.ref), inspect(engine.api, image.base.ref)
+        if snapshot is None:
+            raise InfrastructureError(f"the image {image.ref} is gone", remedy="Run again: it is rebaked")
+        data = int(snapshot["Size"]) - int(base["Size"] if base else 0)
+        recipe = adapter.recipe
+        return limits.Space(recipe.data_dir, limits.live_folder(recipe), data * 5 // 4 // _MB + self._room_mb)
+
+    def _owner(self, run_id: str, channel: Channel) -> dict[str, str]:
+        """Return the labels of a container this process starts for a run."""
+        lock = self._cache / "runs" / f"{run_id}.lock"
+        return labels.owner(run_id, lock, time.time(), hours=self._hours, folder=str(channel.folder or "")).labels()
+
+    def _channel(self, engine: Engine, adapter: Adapter, run_id: str) -> Channel:
+        """Return a new way in: a socket where this engine shares them, else a port on a network without a way out."""
+        shares = engine.shares_sockets if self._transport == "auto" else self._transport == "socket"
+        if shares:
+            return socket_channel(adapter.recipe)
+        with self._guard:
+            if run_id not in self._networks:
+                lock = self._cache / "runs" / f"{run_id}.lock"
+                owner = labels.owner(run_id, lock, time.time(), hours=self._hours)
+                self._networks[run_id] = networks.create(engine, owner.labels())
+            return Channel(adapter.recipe, None, self._networks[run_id], engine.host)
+
+    def _hold(self, run_id: str) -> None:
+        """Say that this run lives, from before its first sandbox on."""
+        with self._guard:
+            if run_id not in self._locks and not self._closed:
+                self._locks[run_id] = RunLock(self._cache / "runs", run_id)
+
+    def _adopt(self, sandbox: DockerSandbox) -> None:
+        """Keep a sandbox to remove at the end; refuse it where the end has come."""
+        with self._guard:
+            if self._closed:
+                raise InfrastructureError("the run is over: no sandbox is started any more")
+            self._live[sandbox.id] = sandbox
+
+    def _forget(self, made: str) -> None:
+        """Drop a sandbox that is gone."""
+        with self._guard:
+            self._live.pop(made, None)
+
+
+def _isolation(engine: Engine, plan: container.Plan, channel: Channel) -> Isolation:
+    """Say how a container is isolated and which limits this engine leaves off."""
+    facts = engine.facts
+    method = f"container ({facts.get('DefaultRuntime') or 'default runtime'})"
+    limited = limits.described(plan.recipe, plan.mode, plan.space)
+    return Isolation(DockerProvider.name, method, channel.describe, limited, limits.missing(facts))
+
+
+def _remove_folder(name: str) -> None:
+    """Remove a dead run's socket folder, only where it is one of ours by its place and name."""
+    folder = Path(name)
+    roots = {Path(tempfile.gettempdir()), Path("/tmp")}  # noqa: S108 - compared, not written
+    if name and folder.parent in roots and folder.name.startswith(FOLDER_PREFIX):
+        shutil.rmtree(folder, ignore_errors=True)

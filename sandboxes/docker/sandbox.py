@@ -1,0 +1,101 @@
+"""One running container as a sandbox: sessions into it, its end, and whether memory was the cause."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from docker.errors import DockerException
+from requests import RequestException
+
+from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session
+from sandboxes.contract import Isolation
+from sandboxes.docker import container
+from sandboxes.docker.channel import Channel
+from sandboxes.docker.client import Engine
+
+_KILLED = 137
+_COUNTERS = (("memory", "memory.oom_control"), ("", "memory.events"))
+"""Where the kernel counts killed processes, per cgroup version: controller in /proc/<pid>/cgroup, file."""
+
+
+class DockerSandbox:
+    """A server in a container of its own."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        adapter: Adapter,
+        made: str,
+        channel: Channel,
+        isolation: Isolation,
+        endpoint: Endpoint,
+        on_end: Callable[[str], None],
+    ) -> None:
+        """Own a started container; `on_end` is told its id once it is removed."""
+        self.id = made
+        self.endpoint = endpoint
+        self.isolation = isolation
+        self._engine = engine
+        self._adapter = adapter
+        self._channel = channel
+        self._on_end = on_end
+        self._ending = threading.Lock()
+        self._ended = False
+        self._killed = False
+
+    def open(self, database: str, role: Role, pins: Pins) -> Session:
+        """Log in to one snapshot database."""
+        return self._adapter.connect(self.endpoint, database, role, pins)
+
+    def died_of_memory(self) -> bool:
+        """Return True where the kernel killed the server or one of its processes for memory.
+
+        A killed backend can leave the container running with the engine's own flag unset, so the kernel's counter is
+        asked first.
+        """
+        try:
+            state = self._engine.inspect(self.id)["State"]
+        except (DockerException, RequestException):
+            return False
+        if state.get("OOMKilled") or killed_processes(int(state.get("Pid") or 0)):
+            return True
+        return state.get("ExitCode") == _KILLED and not state.get("Running") and not self._killed
+
+    def kill(self) -> None:
+        """Stop the server at once."""
+        self._killed = True
+        container.kill(self._engine, self.id)
+
+    def destroy(self) -> None:
+        """Remove the container and its socket folder; a second call does nothing, a failed one may be repeated."""
+        with self._ending:  # one removal at a time: the second caller returns only once it is gone
+            if self._ended:
+                return
+            self._killed = True
+            if container.remove(self._engine, self.id):
+                self._channel.remove()
+                self._ended = True
+                self._on_end(self.id)
+
+
+def killed_processes(pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return how many processes of a container's cgroup the kernel killed for memory; 0 where it cannot be read."""
+    try:
+        lines = (proc / str(pid) / "cgroup").read_text("utf-8").splitlines() if pid else []
+    except OSError:
+        return 0
+    groups = {controller: path for _, controllers, path in (line.split(":", 2) for line in lines)
+              for controller in controllers.split(",")}  # fmt: skip
+    return max((_count(cgroups / name / groups[name].lstrip("/") / file) for name, file in _COUNTERS if name in groups),
+               default=0)  # fmt: skip
+
+
+def _count(path: Path) -> int:
+    """Return the number on a counter file's `oom_kill` line."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)

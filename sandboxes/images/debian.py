@@ -1,0 +1,84 @@
+"""The last source of a base image: built from Debian packages, for machines that reach no registry."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import docker
+
+from cases.errors import InfrastructureError
+from dialect_adapters.contract import DebianSource, ServerRecipe
+from sandboxes import apt
+from sandboxes.contract import BaseImage, Notice
+from sandboxes.images.base import VERSION, Refusal, built_tag, inspect
+from sandboxes.images.local import describe
+from sandboxes.images.slim import reduce
+from sandboxes.locks import exclusive
+
+_TOOL = "mmdebstrap"
+
+
+class DebianBuild:
+    """Unpacks packages from the machine's own mirror, cuts them down to one engine and imports the result."""
+
+    def __init__(self, api: docker.APIClient, locks: Path, *, may_install: bool) -> None:
+        """Build into this engine, one build of a base at a time; `may_install` allows installing the tool."""
+        self._api = api
+        self._locks = locks
+        self._may_install = may_install
+
+    def find(self, recipe: ServerRecipe, notice: Notice) -> BaseImage | Refusal:
+        """Return the built base, or why it cannot be built here."""
+        mirror = next(iter(apt.mirrors()), None)
+        if mirror is None:
+            return Refusal("this machine has no Debian mirror to build from")
+        if shutil.which(_TOOL) is None and not (self._may_install and apt.can_install()):
+            return Refusal(f"{_TOOL} is not installed (`apt-get install {_TOOL}`)")
+        tag = built_tag(recipe)
+        with exclusive(self._locks, tag.replace("/", "-").replace(":", "-")):
+            if inspect(self._api, tag) is None:
+                self._build(recipe, mirror, tag, notice)
+        return describe(self._api, tag, recipe, official=False) or Refusal(f"{tag} vanished after it was built")
+
+    def _build(self, recipe: ServerRecipe, mirror: str, tag: str, notice: Notice) -> None:
+        """Unpack, reduce and import."""
+        if shutil.which(_TOOL) is None:
+            notice(f"installing {_TOOL}, about 15 s")
+            apt.install((_TOOL,))
+        notice(f"building the base image for {recipe.dialect} from Debian packages, about 30 s")
+        with tempfile.TemporaryDirectory(prefix="sqlassay-base-") as folder:
+            full, slim = Path(folder) / "full.tar", Path(folder) / "slim.tar"
+            _unpack(recipe.debian, mirror, full)
+            try:
+                version = reduce(full, slim, recipe)
+            except KeyError as missing:
+                raise InfrastructureError(
+                    f"the Debian packages of {recipe.dialect} lack {missing}", remedy="Check the recipe's programs"
+                ) from missing
+            repository, _, label = tag.rpartition(":")
+            self._api.import_image_from_file(
+                str(slim), repository=repository, tag=label, changes=[f"LABEL {VERSION}={version}"]
+            )
+
+
+def _unpack(source: DebianSource, mirror: str, target: Path) -> None:
+    """Write the packages with all they depend on to one archive, signatures checked.
+
+    Raises:
+        InfrastructureError: the mirror or the tool failed, with its last error line.
+    """
+    command = [_TOOL, "--quiet", "--variant=extract", f"--include={','.join(source.packages)}"]
+    command += [f"--aptopt={option}" for option in source.apt_options]
+    done = subprocess.run(
+        [*command, source.suite, str(target), mirror], capture_output=True, text=True, check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err"))] or ["no message"]
+        raise InfrastructureError(
+            f"{_TOOL} could not unpack {', '.join(source.packages)}: {errors[0]}",
+            remedy="Check that the machine's Debian mirror is reachable and has this release",
+        )

@@ -1,0 +1,90 @@
+"""The catalogues of baked images: one private folder an image, beside nothing else that names it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from cases.catalog import Catalog
+from sandboxes.cache import private_folder, write_private
+from sandboxes.contract import BaseImage, SnapshotImage
+
+_CATALOG = "catalog.json"
+_SECRET = "secret"  # noqa: S105 - a file's name
+
+
+class StoredImage(BaseModel):
+    """What `catalog.json` holds: the image by name and id, its base, and a catalogue a snapshot."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = 1
+    key: str
+    dialect: str
+    ref: str
+    image_id: str
+    base: BaseImage
+    catalogs: tuple[Catalog, ...]
+
+    def snapshot_image(self) -> SnapshotImage:
+        """Return the value the rest of the program passes around."""
+        return SnapshotImage(self.ref, self.key, self.dialect, self.base, self.catalogs)
+
+
+class Store:
+    """The folder `<cache>/images`."""
+
+    def __init__(self, cache: Path) -> None:
+        """Keep catalogues under `cache`."""
+        self._root = private_folder(cache / "images")
+
+    def load(self, key: str) -> StoredImage | None:
+        """Return the image of that key, or None where it is missing, damaged or of another format: then it is baked."""
+        try:
+            stored = StoredImage.model_validate_json((self._root / key / _CATALOG).read_bytes())
+        except (OSError, ValidationError, json.JSONDecodeError):
+            return None
+        usable = stored.format == 1 and stored.key == key and (self._root / key / _SECRET).is_file()
+        return stored if usable else None
+
+    def save(self, stored: StoredImage, password: str) -> None:
+        """Write the secret first, so that a catalogue never stands without it."""
+        folder = private_folder(self._root / stored.key)
+        write_private(folder / _SECRET, password)
+        write_private(folder / _CATALOG, stored.model_dump_json(indent=1))
+
+    def password(self, key: str) -> str:
+        """Return the one secret of an image, or nothing where its folder is gone."""
+        try:
+            return (self._root / key / _SECRET).read_text("utf-8")
+        except OSError:
+            return ""
+
+    def touch(self, key: str) -> None:
+        """Note that the image is in use now."""
+        with contextlib.suppress(OSError):
+            os.utime(self._root / key / _CATALOG)
+
+    def forget(self, key: str) -> None:
+        """Remove an image's folder."""
+        shutil.rmtree(self._root / key, ignore_errors=True)
+
+    def by_use(self) -> tuple[tuple[float, StoredImage], ...]:
+        """Return (time of last use, image) of every catalogue, the latest first."""
+        found = []
+        for path in self._root.glob(f"*/{_CATALOG}"):
+            stored = self.load(path.parent.name)
+            if stored is not None:
+                found.append((path.stat().st_mtime, stored))
+        return tuple(sorted(found, key=lambda entry: entry[0], reverse=True))
+
+
+def new_password() -> str:
+    """Return a fresh secret: letters and digits only, so that no engine needs it quoted."""
+    return secrets.token_hex(16)
