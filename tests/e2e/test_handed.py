@@ -1,4 +1,4 @@
-"""The handed data on real engines: gold as prediction matches everywhere, published predictions agree with the oracle."""
+"""The handed data on real engines: gold as prediction matches, published predictions agree with the oracle."""
 
 from __future__ import annotations
 

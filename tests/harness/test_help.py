@@ -1,0 +1,50 @@
+"""Every command's --help is quick: nothing heavy is imported for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from harness.cli.main import COMMANDS
+
+HEAVY = (
+    "pydantic",
+    "sqlglot",
+    "sqlalchemy",
+    "psycopg",
+    "docker",
+    "testcontainers",
+    "pymysql",
+    "rich",
+    "yaml",
+    "jinja2",
+)
+
+_CODE = """
+import sys
+from harness.cli.main import _run
+code = _run({arguments!r})
+heavy = [name for name in {heavy!r} if name in sys.modules]
+sys.stderr.write(f"{{code}} {{heavy}}")
+"""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)], ids=" ".join)
+def test_help_imports_nothing_heavy(arguments):
+    """--help of every command ends with 0 and leaves every heavy package unimported."""
+    code = _CODE.format(arguments=arguments, heavy=HEAVY)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr == "0 []"
+    assert "Usage: sqlassay" in done.stdout
+
+
+def test_root_logger_is_never_touched():
+    """-v gives the logger sqlassay a handler; the root logger keeps what the program gave it."""
+    code = (
+        "import logging\nfrom harness.cli.main import _run\n_run(['-vv', '--log-json', 'list', 'dialects'])\n"
+        "import sys\nsys.stderr.write(f'{logging.getLogger().handlers} {logging.getLogger().level}')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stderr.endswith("[] 30")
