@@ -1,0 +1,232 @@
+"""One session in a forked child: opens the database, runs statements under every limit, sends rows in chunks."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import resource
+import signal
+import socket
+import sqlite3
+import struct
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .clock import pin_clock
+from .framing import MEBI, receive, send
+from .policy import JSON_TABLES, PRAGMA_TABLES, Policy, ReaderPolicy, harness_policy
+
+CHUNK_BYTES = 256 * 1024
+LENGTH_LIMIT = 8 * MEBI
+CELL_OVERHEAD = 8
+PROGRESS_STEPS = 20_000
+KILL_GRACE = 0.5
+MAX_DESCRIPTORS = 64
+Opened = tuple[sqlite3.Connection, Policy]
+
+
+class LimitPassedError(Exception):
+    """A result passed a row or byte limit while it was fetched."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        """Keep the failure kind beside the message."""
+        super().__init__(message)
+        self.kind = kind
+
+
+def text_or_bytes(raw: bytes) -> str | bytes:
+    """Return TEXT as str; text that is not valid UTF-8 comes back as its bytes rather than as an error."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def open_database(path: Path, *, reader: bool, clock: str | None, heap: int) -> Opened:
+    """Open one database file read-only and immutable, with every limit and policy of the session's role set."""
+    name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    db = sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+    db.text_factory = text_or_bytes
+    trusted = "ON" if clock else "OFF"  # functions that pin the clock would be refused inside views otherwise
+    for setting in ("query_only=ON", f"trusted_schema={trusted}", "temp_store=MEMORY", "cell_size_check=ON",
+                    f"hard_heap_limit={heap}", "mmap_size=0"):  # fmt: skip
+        db.execute(f"PRAGMA {setting}")
+    schema = db.execute("SELECT name, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master").fetchall()
+    tables = frozenset(str(name).lower() for name, _ in schema)
+    virtual = ['"' + str(name).replace('"', '""') + '"' for name, is_virtual in schema if is_virtual]
+    if clock:
+        pin_clock(db, clock)
+    if reader:
+        set_limits(db)
+    for table in (*JSON_TABLES, *virtual):
+        connect_virtual_table(db, table)
+    policy: Policy = ReaderPolicy(tables) if reader else harness_policy
+    db.set_authorizer(policy)
+    return db, policy
+
+
+def connect_virtual_table(db: sqlite3.Connection, table: str) -> None:
+    """Make a virtual table known to the connection; its first use declares it, which the authorizer would deny."""
+    with contextlib.suppress(sqlite3.Error):  # a module this library lacks: the statement itself will say so
+        db.execute(f"SELECT 1 FROM {table} LIMIT 0")
+
+
+def set_limits(db: sqlite3.Connection) -> None:
+    """Cap what one untrusted statement may ask of the parser and of one value."""
+    for category, value in (
+        (sqlite3.SQLITE_LIMIT_LENGTH, LENGTH_LIMIT),
+        (sqlite3.SQLITE_LIMIT_SQL_LENGTH, MEBI),
+        (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
+        (sqlite3.SQLITE_LIMIT_EXPR_DEPTH, 200),
+        (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 50),
+        (sqlite3.SQLITE_LIMIT_COLUMN, 500),
+        (sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0),
+    ):
+        db.setlimit(category, value)
+
+
+def failure_kind(error: BaseException) -> str:
+    """Return the failure kind an error of the statement stands for."""
+    if isinstance(error, LimitPassedError):
+        return error.kind
+    if isinstance(error, MemoryError):
+        return "resource_limit"
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    kinds = {9: "timeout", 7: "resource_limit", 13: "resource_limit", 18: "too_many_bytes"}
+    return kinds.get(code, "error")
+
+
+def failure_message(error: BaseException) -> str:
+    """Return one line about an error; Python's wording for two statements is replaced by ours."""
+    text = str(error)
+    if "one statement at a time" in text:
+        return "only one statement may run"
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return "interrupted: statement timeout" if text == "interrupted" else text or type(error).__name__
+
+
+@dataclass
+class Child:
+    """A forked process that holds one session; it never returns into the parent's loop."""
+
+    sock: socket.socket
+    watch: int
+    db: sqlite3.Connection
+    policy: Policy
+    path: Path
+    deadline: float = 0.0
+
+    def serve(self) -> None:
+        """Answer requests until the client leaves."""
+        while (request := receive(self.sock)) is not None:
+            try:
+                for reply in self.answer(request):
+                    send(self.sock, reply)
+            except OSError:
+                return
+            except Exception as error:  # noqa: BLE001 - whatever a statement raises is its own answer, not a crash
+                send(self.sock, {"error": failure_kind(error), "message": failure_message(error)})
+            if self.deadline:
+                self.guard_time(0.0)
+
+    def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Yield the replies to one request."""
+        match request["op"]:
+            case "begin":
+                self.unrestricted("BEGIN")
+                yield {"done": True}
+            case "fetch":
+                yield from self.fetch(str(request["sql"]), request)
+            case "rollback":
+                if self.db.in_transaction:
+                    self.unrestricted("ROLLBACK")
+                yield {"done": True}
+            case "digest":
+                yield {"digest": hashlib.sha256(self.path.read_bytes()).hexdigest()}
+            case other:
+                yield {"error": "error", "message": f"unknown request {other}"}
+
+    def unrestricted(self, sql: str) -> None:
+        """Run a transaction statement of ours past the authorizer, which lets no client's statement do so."""
+        self.db.set_authorizer(None)
+        try:
+            self.db.execute(sql)
+        finally:
+            self.db.set_authorizer(self.policy)
+
+    def connect_pragma_tables(self, sql: str) -> None:
+        """Connect the readable pragma tables a statement names; doing all of them always would cost each session."""
+        text = sql.lower()
+        named = [name for name in PRAGMA_TABLES if name in text]
+        if named:
+            self.db.set_authorizer(None)
+            for name in named:
+                connect_virtual_table(self.db, name)
+            self.db.set_authorizer(self.policy)
+
+    def guard_time(self, seconds: float) -> None:
+        """Set the four clocks that end a statement: engine, parent, timer signal and CPU (0 = none runs)."""
+        self.deadline = time.monotonic() + seconds if seconds else 0.0
+        self.db.set_progress_handler(self.late if seconds else None, PROGRESS_STEPS)
+        os.write(self.watch, struct.pack("<d", seconds))
+        signal.setitimer(signal.ITIMER_REAL, seconds + 2 * KILL_GRACE if seconds else 0)
+        usage = resource.getrusage(resource.RUSAGE_SELF)
+        if seconds:
+            cpu = int(usage.ru_utime + usage.ru_stime + seconds) + 2
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu, resource.RLIM_INFINITY))
+
+    def late(self) -> bool:
+        """Return True once the statement's time is over, which interrupts it."""
+        return time.monotonic() > self.deadline
+
+    def fetch(self, sql: str, limits: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """Run one statement and yield its columns, its rows in chunks, and the end."""
+        self.guard_time(float(limits["timeout"]))
+        self.db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(LENGTH_LIMIT, int(limits["cell_bytes"])))
+        self.connect_pragma_tables(sql)
+        cursor = self.db.execute(sql)
+        yield {"columns": [column[0] for column in cursor.description or ()]}
+        chunk: list[tuple[Any, ...]] = []
+        pending = total = 0
+        for count, row in enumerate(cursor, 1):
+            if count > limits["rows"]:
+                raise LimitPassedError("too_many_rows", f"more than {limits['rows']} rows")
+            size = row_size(row, int(limits["cell_bytes"]))
+            total, pending = total + size, pending + size
+            if total > limits["result_bytes"]:
+                raise LimitPassedError("too_many_bytes", f"the result is larger than {limits['result_bytes']} bytes")
+            chunk.append(row)
+            if pending > CHUNK_BYTES:
+                yield {"rows": chunk}
+                chunk, pending = [], 0
+        yield {"rows": chunk}
+        yield {"done": True}
+
+
+def row_size(row: tuple[Any, ...], cell_limit: int) -> int:
+    """Return the bytes a row counts for, with 8 a cell on top of text and blobs; refuse a cell past its limit."""
+    size = CELL_OVERHEAD * len(row)
+    for cell in row:
+        if isinstance(cell, (str, bytes)):
+            length = len(cell) if isinstance(cell, bytes) or cell.isascii() else len(cell.encode())
+            if length > cell_limit:
+                raise LimitPassedError("too_many_bytes", f"a cell is larger than {cell_limit} bytes")
+            size += length
+    return size
+
+
+def limit_process(memory: int) -> None:
+    """Cap a child's memory, files, descriptors and processes; it may write nothing at all."""
+    for limit, value in (
+        (resource.RLIMIT_AS, memory),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_NOFILE, MAX_DESCRIPTORS),
+        (resource.RLIMIT_NPROC, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(limit, (value, value))

@@ -1,0 +1,140 @@
+"""One running jailed worker: its folder with the socket, its process, and how both end."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from cases.errors import SandboxLostError
+from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, SessionLostError
+from sandboxes.cache import private_folder
+from sandboxes.contract import Isolation
+from sandboxes.labels import Owner, process_start, read
+from sandboxes.reaper import is_left_over
+
+OWNER = "owner.json"
+WORKER = "worker.json"
+LOG = "log"
+SOCKET = "s"
+_DRAFT_SECONDS = 60.0
+_BACKLOG = 64
+
+
+class ProcessSandbox:
+    """A jailed worker and its folder. Destroyed by its owner; `kill` may come from any thread."""
+
+    def __init__(
+        self, adapter: Adapter, folder: Path, process: subprocess.Popen[bytes], control: int, isolation: Isolation
+    ) -> None:
+        """Take over a started worker; `control` is our end of the pipe whose closing ends it."""
+        self.id = folder.name
+        self.endpoint = Endpoint(socket=folder / SOCKET)
+        self.isolation = isolation
+        self._adapter = adapter
+        self._folder = folder
+        self._process = process
+        self._control: int | None = control
+
+    def open(self, database: str, role: Role, pins: Pins) -> Session:
+        """Open a session; raises SandboxLostError where the worker is gone."""
+        try:
+            return self._adapter.connect(self.endpoint, database, role, pins)
+        except SessionLostError as error:
+            raise SandboxLostError(f"the jailed worker is gone: {self.last_words()}") from error
+
+    def died_of_memory(self) -> bool:
+        """Return False: one statement's process is what a limit kills, and its session says so itself."""
+        return False
+
+    def kill(self) -> None:
+        """Stop the worker and every session at once."""
+        with contextlib.suppress(OSError):
+            self._process.kill()
+
+    def destroy(self) -> None:
+        """Stop the worker, wait for it and remove its folder."""
+        self.kill()
+        control, self._control = self._control, None
+        if control is not None:
+            os.close(control)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=5)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def running(self) -> bool:
+        """Return True while the worker's process lives."""
+        return self._process.poll() is None
+
+    def last_words(self) -> str:
+        """Return the last lines the worker or its jail wrote."""
+        try:
+            lines = (self._folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        except OSError:
+            lines = []
+        return " | ".join(lines[-3:]) or f"it ended with {self._process.poll()} and wrote nothing"
+
+
+def runs_root() -> Path:
+    """Return this user's private folder of run folders, on a path short enough for a unix socket."""
+    return private_folder(Path(tempfile.gettempdir()) / f"sqlassay-{os.geteuid()}")
+
+
+def new_folder(owner: Owner) -> Path:
+    """Create a run folder that says whose it is before anyone can take it for a leftover."""
+    draft = Path(tempfile.mkdtemp(prefix=".new-", dir=runs_root()))
+    (draft / OWNER).write_text(json.dumps(owner.labels()), encoding="utf-8")
+    return draft.rename(draft.with_name(f"{owner.run_id[:24]}-{draft.name.removeprefix('.new-')}"))
+
+
+def listen(folder: Path) -> socket.socket:
+    """Return a listening socket in the folder; the jail inherits it, so it needs no writable path."""
+    listener = socket.socket(socket.AF_UNIX)
+    try:
+        listener.bind(str(folder / SOCKET))
+        listener.listen(_BACKLOG)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def note_worker(folder: Path, pid: int) -> None:
+    """Write down which process serves this folder, so that a sweep ends that one and no other."""
+    (folder / WORKER).write_text(json.dumps({"pid": pid, "started": process_start(pid)}), encoding="utf-8")
+
+
+def remove_left_over() -> Iterator[str]:
+    """End and remove the sandboxes of dead runs; yield the id of each."""
+    for folder in sorted(runs_root().iterdir()):
+        if _is_dead(folder):
+            _end_worker(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            yield folder.name
+
+
+def _is_dead(folder: Path) -> bool:
+    """Return True where a folder's run is surely dead, or it was abandoned half made."""
+    try:
+        if folder.name.startswith(".new-"):
+            return time.time() - folder.stat().st_mtime > _DRAFT_SECONDS
+        owner = read(json.loads((folder / OWNER).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return False
+    return owner is not None and is_left_over(owner, time.time())
+
+
+def _end_worker(folder: Path) -> None:
+    """Kill the folder's worker, where the process of that number is still the one that was started."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        worker = json.loads((folder / WORKER).read_text(encoding="utf-8"))
+        if worker["started"] is not None and process_start(worker["pid"]) == worker["started"]:
+            os.kill(worker["pid"], signal.SIGKILL)
