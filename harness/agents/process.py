@@ -1,0 +1,140 @@
+"""One child process of a callable agent, from the harness's side: start, exchange frames by a deadline, kill."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from harness.agents import child
+
+_KEPT = 4096
+_CHUNK = 1 << 16
+
+
+class ChildError(Exception):
+    """The child gave no frame: it hung, ended, or spoke out of turn. The message says which."""
+
+
+class ChildProcess:
+    """A running child with its pipes. Used by one thread at a time."""
+
+    def __init__(self, target: str, folder: Path, env: Mapping[str, str]) -> None:
+        """Start the child in an empty folder of its own, in a session of its own, with only its three pipes."""
+        requests, self._requests = os.pipe()
+        self._answers, answers = os.pipe()
+        lifeline, self._lifeline = os.pipe()
+        self._log, log = os.pipe()
+        self._home = tempfile.mkdtemp(prefix="sqlassay-agent-")
+        self._tail = b""
+        descriptors = (requests, answers, lifeline)
+        argv = [sys.executable, "-P", child.__file__, *map(str, descriptors), target, str(folder)]
+        try:
+            self._process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._home,
+                env=dict(env),
+                pass_fds=descriptors,
+                start_new_session=True,
+            )
+        finally:
+            for descriptor in (*descriptors, log):
+                os.close(descriptor)
+        for descriptor in (self._requests, self._answers, self._log):
+            os.set_blocking(descriptor, False)
+
+    def exchange(self, request: bytes | None, seconds: float) -> bytes:
+        """Send a request (None at the start) and return the child's next frame.
+
+        Raises:
+            ChildError: no whole frame within `seconds`, a frame past the limit, or the child ended.
+        """
+        outgoing = b"" if request is None else struct.pack("!I", len(request)) + request
+        end = time.monotonic() + seconds
+        answer = bytearray()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._answers, selectors.EVENT_READ)
+            selector.register(self._log, selectors.EVENT_READ)
+            if outgoing:
+                selector.register(self._requests, selectors.EVENT_WRITE)
+            while True:
+                left = end - time.monotonic()
+                if left <= 0:
+                    raise ChildError(f"no answer within {seconds:g} s")
+                for key, _ in selector.select(left):
+                    if key.fd == self._requests:
+                        outgoing = self._write(outgoing, selector)
+                    elif key.fd == self._log:
+                        self._drain(selector)
+                    elif self._read(answer):
+                        return bytes(answer[4:])
+
+    def _write(self, outgoing: bytes, selector: selectors.BaseSelector) -> bytes:
+        """Write what fits and return the rest; a closed pipe shows on the reading side."""
+        try:
+            rest = outgoing[os.write(self._requests, outgoing[:_CHUNK]) :]
+        except BrokenPipeError:
+            rest = b""
+        if not rest:
+            selector.unregister(self._requests)
+        return rest
+
+    def _drain(self, selector: selectors.BaseSelector) -> None:
+        """Keep the last of what the callable printed."""
+        part = os.read(self._log, _CHUNK)
+        if not part:
+            selector.unregister(self._log)
+        self._tail = (self._tail + part)[-_KEPT:]
+
+    def _read(self, answer: bytearray) -> bool:
+        """Take in what the child sent; True once a frame is whole."""
+        part = os.read(self._answers, _CHUNK)
+        if not part:
+            raise ChildError(self._ending())
+        answer += part
+        if len(answer) < 4:
+            return False
+        size: int = struct.unpack("!I", answer[:4])[0]
+        if size > child.MAX_ANSWER:
+            raise ChildError(f"an answer of {size:,} bytes is past the limit of {child.MAX_ANSWER:,}")
+        if len(answer) > size + 4:
+            raise ChildError("more than one answer to one request")
+        return len(answer) == size + 4
+
+    def _ending(self) -> str:
+        """Say how the child ended, with the last line it printed."""
+        try:
+            code = self._process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            return "the agent's process closed its pipe"
+        with contextlib.suppress(OSError):
+            self._tail = (self._tail + os.read(self._log, _CHUNK))[-_KEPT:]
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+        lines = self._tail.decode("utf-8", errors="replace").strip().splitlines()
+        said = f": {lines[-1][:300]}" if lines else ""
+        return f"the agent's process {how}{said}"
+
+    def kill(self) -> None:
+        """End the child and everything it started, and remove its folder; idempotent, never raises."""
+        if not self._home:
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for descriptor in (self._requests, self._answers, self._log, self._lifeline):
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        shutil.rmtree(self._home, ignore_errors=True)
+        self._home = ""

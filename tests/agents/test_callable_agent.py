@@ -1,0 +1,267 @@
+"""A user's callable runs in a child process that survives whatever it does and sees no gold."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from cases.errors import InputError
+from harness.agents.callable import CallableAgent
+from harness.agents.request import AgentRequest
+
+BODY = r"""
+import asyncio, ctypes, os, sys, time
+from pathlib import Path
+
+def answer(request):
+    mode = request.question
+    print("noise on stdout", flush=True)
+    os.write(1, b"raw noise\n" * 10)
+    if mode == "text": return f"SELECT '{request.case_id}', {request.trial}"
+    if mode == "dict": return {"generated_sql": "SELECT 2", "selected_data_source": "sales", "tokens": 5}
+    if mode == "prediction":
+        from cases.case import Prediction
+        return Prediction(case_id=request.case_id, sql="SELECT 3", cost=0.5)
+    if mode == "other": return {"case_id": "elsewhere", "sql": "SELECT 1"}
+    if mode == "unknown": return {"sequel": "SELECT 1"}
+    if mode == "badtype": return {"sql": 5}
+    if mode == "none": return None
+    if mode == "object": return {"sql": "SELECT 1", "metadata": {"x": object()}}
+    if mode == "raise": raise ValueError("no idea\nlast words")
+    if mode == "systemexit": raise SystemExit(3)
+    if mode == "interrupt": raise KeyboardInterrupt
+    if mode == "exit": print("dying", file=sys.stderr, flush=True); os._exit(7)
+    if mode == "segfault": ctypes.string_at(0)
+    if mode == "hang": time.sleep(60)
+    if mode == "huge": return "x" * (100 * 1024 * 1024)
+    if mode == "megabyte": return "SELECT '" + "y" * (1024 * 1024) + "'"
+    if mode == "flood": print("z" * (5 * 1024 * 1024)); return "SELECT 4"
+    if mode == "see":
+        return {"sql": "SELECT 1", "metadata": {"env": dict(os.environ), "argv": sys.argv, "cwd": os.listdir("."),
+                "fds": len(os.listdir("/proc/self/fd")), "modules": [m for m in sys.modules if m.startswith("cases")]}}
+    if mode == "close":
+        os.closerange(3, 100)
+        return "SELECT 1"
+    if mode == "pid":
+        time.sleep(0.3)
+        return str(os.getpid())
+    if mode == "grandchild":
+        import subprocess
+        child = subprocess.Popen(["sleep", "300"])
+        Path(request.context["file"]).write_text(str(child.pid))
+        time.sleep(60)
+    return request.model_dump_json()
+
+async def slow(request):
+    await asyncio.sleep(0)
+    return "SELECT async"
+
+class Deep:
+    @staticmethod
+    def answer(request):
+        return "SELECT deep"
+"""
+
+
+def _ask(agent: CallableAgent, mode: str, deadline: float = 20, **more: object) -> tuple[str | None, str]:
+    """Return the SQL and the agent's error for one mode."""
+    request = AgentRequest.model_validate(
+        {"case_id": "c1", "question": mode, "dialect": "sqlite", "deadline": deadline, **more}
+    )
+    found = agent.predict(request)
+    assert found.case_id == "c1"
+    return found.sql, str(found.metadata.get("agent_error", ""))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("agents")
+    (made / "my_agent.py").write_text(BODY)
+    (made / "broken.py").write_text("import no_such_module_here\n")
+    (made / "leaves.py").write_text("raise SystemExit('goodbye')\n")
+    (made / "request.py").write_text("def answer(request):\n    return 'SELECT mine'\n")
+    return made
+
+
+@pytest.fixture(scope="module")
+def agent(folder: Path) -> Iterator[CallableAgent]:
+    made = CallableAgent("my_agent:answer", folder=folder)
+    yield made
+    made.close()
+
+
+def test_text_mapping_and_prediction_are_answers(agent: CallableAgent) -> None:
+    """The three shapes an agent may return become predictions, the Skill's field names included."""
+    assert _ask(agent, "text", trial=2) == ("SELECT 'c1', 2", "")
+    found = agent.predict(AgentRequest(case_id="c1", question="dict", dialect="mysql", trial=1))
+    assert (found.sql, found.route, found.tokens, found.trial) == ("SELECT 2", "sales", 5, 1)
+    assert _ask(agent, "prediction") == ("SELECT 3", "")
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("other", "case 'elsewhere'"),
+        ("unknown", "sequel"),
+        ("badtype", "'sql'"),
+        ("none", "NoneType"),
+        ("object", "no JSON"),
+        ("raise", "last words"),
+        ("systemexit", "SystemExit: 3"),
+        ("interrupt", "KeyboardInterrupt"),
+        ("exit", "exit code 7: dying"),
+        ("segfault", "SIGSEGV"),
+        ("huge", "bytes"),
+        ("close", "process"),
+    ],
+)
+def test_a_misbehaving_agent_gives_no_sql_and_says_why(agent: CallableAgent, mode: str, said: str) -> None:
+    """Each way to fail is a prediction without SQL, and the next request is answered as ever."""
+    sql, error = _ask(agent, mode)
+    assert sql is None
+    assert said in error
+    assert _ask(agent, "text") == ("SELECT 'c1', 0", "")
+
+
+def test_a_hanging_agent_is_killed_at_its_deadline(agent: CallableAgent) -> None:
+    """A hang costs its deadline and no more."""
+    start = time.monotonic()
+    assert _ask(agent, "hang", deadline=0.5) == (None, "no answer within 0.5 s")
+    assert time.monotonic() - start < 3
+    assert _ask(agent, "text") == ("SELECT 'c1', 0", "")
+
+
+def test_processes_the_agent_started_end_with_it(agent: CallableAgent, tmp_path: Path) -> None:
+    """A killed agent leaves no process behind."""
+    file = tmp_path / "pid"
+    assert _ask(agent, "grandchild", deadline=2, context={"file": str(file)})[0] is None
+    pid = int(file.read_text())
+    for _ in range(100):
+        if not _alive(pid):
+            break
+        time.sleep(0.02)
+    assert _alive(pid) is False
+
+
+def _alive(pid: int) -> bool:
+    """Return True while a process runs (a zombie does not)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_large_answers_and_prints_pass(agent: CallableAgent) -> None:
+    """A megabyte of SQL arrives whole, and megabytes of prints neither block nor break the protocol."""
+    sql, error = _ask(agent, "megabyte")
+    assert (len(sql or ""), error) == (1024 * 1024 + 9, "")
+    assert _ask(agent, "flood") == ("SELECT 4", "")
+    wide = "CREATE TABLE t(a int);" * 100_000
+    sql, error = _ask(agent, "echo", schema_ddl=wide)
+    assert AgentRequest.model_validate_json(sql or "").schema_ddl == wide
+
+
+def test_an_agent_sees_nothing_of_ours(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our settings are not in its environment; its folder is empty; no case module is loaded."""
+    monkeypatch.setenv("SQLASSAY_GOLD", "secret-gold")
+    monkeypatch.setenv("MY_API_KEY", "k")
+    agent = CallableAgent("my_agent.py:answer", folder=folder)
+    try:
+        seen = agent.predict(AgentRequest(case_id="c1", question="see", dialect="sqlite")).metadata
+    finally:
+        agent.close()
+    assert seen["env"]["MY_API_KEY"] == "k"
+    assert not [name for name in seen["env"] if name.startswith("SQLASSAY_")]
+    assert seen["cwd"] == []
+    assert seen["fds"] <= 10
+    assert seen["modules"] == []
+    assert "gold" not in " ".join(seen["argv"])
+
+
+def test_threads_get_children_of_their_own(agent: CallableAgent) -> None:
+    """Two requests at once are answered by two processes."""
+    with ThreadPoolExecutor(2) as pool:
+        pids = list(pool.map(lambda _: _ask(agent, "pid")[0], range(2)))
+    assert len(set(pids)) == 2
+
+
+@pytest.mark.parametrize("target", ["my_agent:slow", "my_agent.py:slow"])
+def test_a_coroutine_is_awaited(folder: Path, target: str) -> None:
+    """Asynchronous callables work like others."""
+    agent = CallableAgent(target, folder=folder)
+    assert _ask(agent, "text") == ("SELECT async", "")
+    agent.close()
+
+
+def test_names_inside_classes_and_modules_named_like_ours(folder: Path) -> None:
+    """A dotted name is followed, and a user's `request` module is the user's."""
+    for target, sql in (("my_agent:Deep.answer", "SELECT deep"), ("request:answer", "SELECT mine")):
+        agent = CallableAgent(target, folder=folder)
+        assert _ask(agent, "text") == (sql, "")
+        agent.close()
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("my_agent", "names no callable"),
+        (":answer", "names no callable"),
+        ("no_such_agent_module:answer", "No module named"),
+        ("my_agent:missing", "missing"),
+        ("my_agent:sys.maxsize", "not callable"),
+        ("nothing.py:answer", "nothing.py"),
+        ("broken:answer", "no_such_module_here"),
+        ("leaves:answer", "goodbye"),
+    ],
+)
+def test_a_wrong_target_ends_the_command_before_anything_runs(folder: Path, target: str, said: str) -> None:
+    """A target that cannot be loaded is an input error that names the reason."""
+    with pytest.raises(InputError, match=said):
+        CallableAgent(target, folder=folder)
+
+
+def test_close_leaves_no_process_and_no_answer(folder: Path) -> None:
+    """A closed agent has no child, and asking it again is an agent error, not a crash."""
+    agent = CallableAgent("my_agent:answer", folder=folder)
+    pid = int(_ask(agent, "pid")[0] or 0)
+    agent.close()
+    agent.close()
+    assert _alive(pid) is False
+    assert "closed" in _ask(agent, "text")[1]
+
+
+def test_a_killed_harness_takes_the_agent_along(folder: Path) -> None:
+    """When the harness is killed outright, the child ends by itself."""
+    script = textwrap.dedent(f"""
+        import sys, time
+        from pathlib import Path
+        from harness.agents.callable import CallableAgent
+        from harness.agents.request import AgentRequest
+        agent = CallableAgent("my_agent:answer", folder=Path({str(folder)!r}))
+        print(agent.predict(AgentRequest(case_id="c", question="pid", dialect="sqlite")).sql, flush=True)
+        time.sleep(60)
+    """)
+    harness = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert harness.stdout is not None
+    pid = int(harness.stdout.readline())
+    os.kill(harness.pid, 9)
+    harness.wait()
+    harness.stdout.close()
+    _wait(lambda: not _alive(pid))
+    assert _alive(pid) is False
+
+
+def _wait(done: Callable[[], bool]) -> None:
+    """Wait up to five seconds."""
+    for _ in range(250):
+        if done():
+            return
+        time.sleep(0.02)
