@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 from requests import RequestException
 
 from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, ServerRecipe
+from dialect_adapters.contract import Adapter
 from sandboxes.contract import BaseImage, Notice
 from sandboxes.docker.builder import Baked
 from sandboxes.images.base import inspect
@@ -47,14 +48,24 @@ Builder = Callable[[Order], Baked]
 """Makes the image of an order; only called under the key's lock."""
 
 
-def image_key(base: BaseImage, recipe: ServerRecipe, snapshots: Sequence[Snapshot]) -> str:
-    """Return the sha256 over the base, the snapshots' content, the server's options and the builder's version."""
+def image_key(base: BaseImage, adapter: Adapter, snapshots: Sequence[Snapshot]) -> str:
+    """Return the sha256 over the base, the snapshots' content, the server's options and the code that loads."""
+    recipe = adapter.recipe
     serve = sorted((mode.value, argv) for mode, argv in recipe.serve.items())
     files = [(inside, hashlib.sha256(path.read_bytes()).hexdigest()) for path, inside in recipe.extra_files]
     content = sorted((snapshot.id, snapshot.database, snapshot.digest) for snapshot in snapshots)
     options = [recipe.init, serve, recipe.tcp_options, recipe.data_dir, recipe.socket, recipe.uid, files]
-    parts = [base.digest, base.bin_dir, recipe.dialect, content, options, recipe.builder_version, BUILDER_VERSION]
+    builder = [recipe.builder_version, BUILDER_VERSION, _loader_digest(adapter)]
+    parts = [base.digest, base.bin_dir, recipe.dialect, content, options, builder]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _loader_digest(adapter: Adapter) -> str:
+    """Return a digest of the adapter's own code: another way to load or harden is another image."""
+    module = sys.modules[type(adapter).__module__]
+    home = Path(str(module.__file__))
+    files = sorted(home.parent.rglob("*.py")) if module.__package__ else [home]
+    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
 
 class Bakery:

@@ -147,12 +147,14 @@ def _copy_in(engine: Engine, made: str, recipe: ServerRecipe, files: Sequence[tu
     """Copy the folders a server needs, the recipe's own files and `files` into a container not yet started."""
     with tempfile.TemporaryFile() as stream:
         with tarfile.open(fileobj=stream, mode="w") as archive:
+            # A server owns its data folder; files baked for a worker belong to root, so that it cannot write them.
+            owner = recipe.uid if recipe.kind == "server" else 0
             for folder in _folders(recipe):
-                archive.addfile(_entry(folder, recipe.uid, 0o755, tarfile.DIRTYPE))
+                archive.addfile(_entry(folder, owner, 0o755, tarfile.DIRTYPE))
             for source, inside in recipe.extra_files:
                 _add(archive, inside, source, 0, 0o644)
             for inside, content in files:
-                _add(archive, inside, content, recipe.uid, 0o444 if isinstance(content, Path) else 0o600)
+                _add(archive, inside, content, owner, 0o444 if isinstance(content, Path) else 0o600)
         stream.seek(0)
         if not engine.api.put_archive(made, "/", stream):
             raise InfrastructureError("the engine did not take the files of an image", remedy="Run `sqlassay doctor`")

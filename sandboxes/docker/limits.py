@@ -46,7 +46,7 @@ def host_config(
         **channel,
         cap_drop=["ALL"],
         security_opt=["no-new-privileges:true"],
-        read_only=mode is Mode.WRITE,
+        read_only=has_read_only_root(recipe, mode),
         tmpfs=_tmpfs(recipe, mode, space),
         pids_limit=recipe.pids,
         mem_limit=memory,
@@ -56,6 +56,11 @@ def host_config(
         ipc_mode="private",
         log_config=LogConfig(type="local", config={"max-size": "1m", "max-file": "2"}),
     )
+
+
+def has_read_only_root(recipe: ServerRecipe, mode: Mode) -> bool:
+    """Return True where nothing outside tmpfs is written: a READ server of kind `server` still writes its own files."""
+    return mode is Mode.WRITE or (mode is Mode.READ and recipe.kind == "files")
 
 
 def _tmpfs(recipe: ServerRecipe, mode: Mode, space: Space | None) -> dict[str, str]:
@@ -70,7 +75,8 @@ def _tmpfs(recipe: ServerRecipe, mode: Mode, space: Space | None) -> dict[str, s
 
 def described(recipe: ServerRecipe, mode: Mode, space: Space | None) -> tuple[str, ...]:
     """Return the limits in words, for the report."""
-    root = "read-only root, data on tmpfs" if space else "engine without write privilege" if mode is Mode.READ else ""
+    root = "read-only root" if has_read_only_root(recipe, mode) else ""
+    engine = "data on tmpfs" if space else "engine without write privilege" if mode is Mode.READ else ""
     return tuple(
         filter(
             None,
@@ -84,6 +90,7 @@ def described(recipe: ServerRecipe, mode: Mode, space: Space | None) -> tuple[st
                 "1 cpu",
                 f"{OPEN_FILES} open files",
                 root,
+                engine,
             ),
         )
     )

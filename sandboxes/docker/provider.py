@@ -73,7 +73,7 @@ class DockerProvider:
         ensure_engine(self._policy, notice)
         engine = self._connected()
         base = base_image(adapter.recipe, self._sources(engine), notice)
-        key = image_key(base, adapter.recipe, snapshots)
+        key = image_key(base, adapter, snapshots)
 
         def build(order: Order) -> Baked:
             """Bake this order's image."""
