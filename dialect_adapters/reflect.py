@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Inspector, MetaData, inspect, text
@@ -45,10 +46,14 @@ def catalog_of(
     engine_version: str,
     type_of: TypeMap,
     state_digest: str,
+    named_kinds: Mapping[str, Kind] | None = None,
 ) -> Catalog:
-    """Return every table and view of the given schemas with columns, exact row counts and the schema's DDL."""
+    """Return every table and view of the given schemas with columns, exact row counts and the schema's DDL.
+
+    `named_kinds` says what this engine means by a type name where SQLAlchemy's classes do not tell.
+    """
     inspector = inspect(connection)
-    tables = tuple(table for schema in schemas for table in _tables(connection, inspector, schema))
+    tables = tuple(table for schema in schemas for table in _tables(connection, inspector, schema, named_kinds or {}))
     return Catalog(
         dialect=connection.dialect.name.replace("postgresql", "postgres"),
         snapshot=snapshot.id,
@@ -60,16 +65,20 @@ def catalog_of(
     )
 
 
-def _tables(connection: Connection, inspector: Inspector, schema: str) -> list[CatalogTable]:
+def _tables(connection: Connection, inspector: Inspector, schema: str, named: Mapping[str, Kind]) -> list[CatalogTable]:
     """Return the tables, then the views, of one schema in name order."""
     views = {*inspector.get_view_names(schema)}
-    if hasattr(inspector, "get_materialized_view_names"):
+    with contextlib.suppress(NotImplementedError):  # most engines have none
         views |= {*inspector.get_materialized_view_names(schema)}
     names = sorted({*inspector.get_table_names(schema)} - views)
-    return [_table(connection, inspector, schema, name, is_view=name in views) for name in [*names, *sorted(views)]]
+    return [
+        _table(connection, inspector, schema, name, named, is_view=name in views) for name in [*names, *sorted(views)]
+    ]
 
 
-def _table(connection: Connection, inspector: Inspector, schema: str, name: str, *, is_view: bool) -> CatalogTable:
+def _table(
+    connection: Connection, inspector: Inspector, schema: str, name: str, named: Mapping[str, Kind], *, is_view: bool
+) -> CatalogTable:
     """Return one table with its columns and its row count."""
     quote = connection.dialect.identifier_preparer.quote
     counted = text(f"SELECT count(*) FROM {quote(schema)}.{quote(name)}")  # noqa: S608 - quoted by the dialect
@@ -82,7 +91,7 @@ def _table(connection: Connection, inspector: Inspector, schema: str, name: str,
         columns=tuple(
             CatalogColumn(
                 name=column["name"],
-                kind=column_kind(column["type"]),
+                kind=column_kind(column["type"], named),
                 declared=_declared(connection, column["type"]),
                 nullable=bool(column["nullable"]),
             )
@@ -91,8 +100,10 @@ def _table(connection: Connection, inspector: Inspector, schema: str, name: str,
     )
 
 
-def column_kind(declared: sql.TypeEngine[Any]) -> Kind:
+def column_kind(declared: sql.TypeEngine[Any], named: Mapping[str, Kind]) -> Kind:
     """Return the kind of a reflected type."""
+    if (name := type(declared).__name__.upper()) in named:
+        return named[name]
     kind = next((kind for base, kind in _KINDS if isinstance(declared, base)), None)
     if kind is None:
         return kind_of(type(declared).__name__)
@@ -103,7 +114,7 @@ def _declared(connection: Connection, declared: sql.TypeEngine[Any]) -> str:
     """Return a type as the engine spells it; one SQLAlchemy does not know is named other."""
     if isinstance(declared, sql.NullType):
         return "other"
-    return str(declared.compile(dialect=connection.dialect))
+    return str(declared.compile(dialect=connection.dialect)).split(" COLLATE ")[0]
 
 
 def _ddl(connection: Connection, snapshot: Snapshot, schemas: Sequence[str], type_of: TypeMap) -> str:

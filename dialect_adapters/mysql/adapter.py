@@ -1,0 +1,67 @@
+"""The MySQL adapter: joins recipe, rules, sessions, loading and digests under one name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pymysql
+
+from cases.catalog import Catalog
+from cases.snapshot import Snapshot
+from dialect_adapters.contract import Endpoint, GrammarRules, Pins, Role, ServerRecipe, Session, SessionLostError
+from dialect_adapters.mysql.session import ADMIN, connect, open_session
+
+
+class MysqlAdapter:
+    """MySQL 9; see `dialect_adapters.contract.Adapter`."""
+
+    name = "mysql"
+
+    @property
+    def recipe(self) -> ServerRecipe:
+        """Return the server recipe."""
+        from dialect_adapters.mysql.recipe import RECIPE
+
+        return RECIPE
+
+    @property
+    def rules(self) -> GrammarRules:
+        """Return the grammar rules the guard reads."""
+        from dialect_adapters.mysql.grammar import RULES
+
+        return RULES
+
+    def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
+        """Log in to one snapshot database."""
+        return open_session(endpoint, database, role, pins)
+
+    def ping(self, endpoint: Endpoint) -> bool:
+        """Return True once a real query is answered, before and after `load` gave the administrator a password."""
+        return any(_answers(endpoint, password) for password in (endpoint.password, ""))
+
+    def load(self, endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
+        """Fill an empty server with snapshots and return their catalogues."""
+        from dialect_adapters.mysql.load import load
+
+        return load(endpoint, snapshots)
+
+    def shutdown(self, endpoint: Endpoint) -> None:
+        """Ask for a shutdown that leaves nothing to purge or recover: a read-only boot could do neither."""
+        with connect(endpoint, None, ADMIN) as connection:
+            connection.query("SET GLOBAL innodb_fast_shutdown = 0")
+
+    def state_digest(self, endpoint: Endpoint, database: str) -> str:
+        """Return a digest over rows, schema and rights."""
+        from dialect_adapters.mysql.digest import state_digest
+
+        with connect(endpoint, database.lower(), ADMIN) as connection:
+            return state_digest(connection, database.lower())
+
+
+def _answers(endpoint: Endpoint, password: str) -> bool:
+    """Return whether the administrator's query is answered with this password."""
+    try:
+        with connect(endpoint, None, ADMIN, password=password, seconds=2) as connection:
+            return connection.query("SELECT 1") == 1
+    except (SessionLostError, pymysql.Error, OSError):
+        return False

@@ -1,0 +1,178 @@
+"""Fill an empty MySQL server with snapshots: databases, rows, keys, readers; prove that nothing was lost."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pymysql
+from sqlalchemy import create_engine
+from sqlalchemy.dialects import mysql
+from sqlalchemy.pool import StaticPool
+
+from cases.catalog import Catalog
+from cases.errors import InputError
+from cases.relation import Row
+from cases.snapshot import Snapshot, TableDef
+from dialect_adapters.contract import Endpoint, SessionLostError
+from dialect_adapters.ddl import table_ddl
+from dialect_adapters.mysql.digest import quoted, state_digest
+from dialect_adapters.mysql.scripts import run_script
+from dialect_adapters.mysql.session import ADMIN, COLLATION, connect, reader_name
+from dialect_adapters.mysql.types import NAMED_KINDS, load_cell, reading, type_of
+from dialect_adapters.reflect import catalog_of
+from dialect_adapters.tally import Tally
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+    from pymysql.cursors import Cursor
+
+
+def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
+    """Load every snapshot into a database of its own and return their catalogues.
+
+    Raises:
+        InputError: a snapshot that cannot be loaded whole.
+    """
+    _take_over(endpoint)
+    for snapshot in snapshots:
+        _fill(endpoint, snapshot)
+    # Digests last: they cover the logins, which are the whole server's.
+    return tuple(_catalog(endpoint, snapshot) for snapshot in snapshots)
+
+
+def _take_over(endpoint: Endpoint) -> None:
+    """Give the administrator, created without a password, the image's own, and let it in from anywhere."""
+    try:
+        connection = connect(endpoint, None, ADMIN, password="")
+    except SessionLostError:
+        connection = connect(endpoint, None, ADMIN)
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SELECT host FROM mysql.user WHERE user = %s", (ADMIN,))
+        if cursor.fetchall() == (("localhost",),):
+            cursor.execute("RENAME USER 'root'@'localhost' TO 'root'@'%%'", ())
+        cursor.execute("ALTER USER 'root'@'%%' IDENTIFIED BY %s", (endpoint.password,))
+
+
+def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
+    """Create one database, its rows and its reader."""
+    database = snapshot.database.lower()
+    with connect(endpoint, None, ADMIN) as connection:
+        connection.query(f"CREATE DATABASE {quoted(database)} CHARACTER SET utf8mb4 COLLATE {COLLATION}")
+    with connect(endpoint, database, ADMIN, local_infile=True) as connection:
+        _tables(connection, snapshot)
+    for script in snapshot.scripts.get("mysql", ()):
+        with connect(endpoint, database, ADMIN) as connection:
+            run_script(connection, script)
+    with connect(endpoint, database, ADMIN) as connection:
+        _analyze(connection)
+        _reader(connection, database, endpoint.password)
+
+
+def _reader(connection: Connection[Cursor], database: str, password: str) -> None:
+    """Create the login that may SELECT in one database alone: no FILE, PROCESS, EXECUTE, nothing global."""
+    login = reader_name(database)
+    # An underscore or a percent sign in a GRANT's database is a pattern that would open others.
+    exact = quoted(database.replace("\\", "\\\\").replace("_", "\\_").replace("%", "\\%"))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE USER %s@'%%' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 30 PASSWORD EXPIRE NEVER", (login, password)
+        )
+        cursor.execute(f"GRANT SELECT ON {exact.replace('%', '%%')}.* TO %s@'%%'", (login,))
+
+
+def _tables(connection: Connection[Cursor], snapshot: Snapshot) -> None:
+    """Create the tables of our own schema and fill them; references only once every row is there."""
+    dialect = mysql.dialect()
+    spelled = table_ddl(snapshot.tables, type_of, dialect, foreign_keys=snapshot.enforce_foreign_keys)
+    for table, ddl in zip(snapshot.tables, spelled, strict=True):
+        _guarded(connection, snapshot, table.name, ddl.create)
+        if snapshot.source is not None:
+            _send(connection, snapshot, table, snapshot.source.rows(table.name))
+        for statement in ddl.indexes:
+            _guarded(connection, snapshot, table.name, statement)
+    for table, ddl in zip(snapshot.tables, spelled, strict=True):
+        for statement in ddl.foreign_keys:
+            _guarded(connection, snapshot, table.name, statement)
+
+
+def _send(connection: Connection[Cursor], snapshot: Snapshot, table: TableDef, rows: Iterator[Row]) -> None:
+    """Send a table's rows by LOAD DATA LOCAL and compare counts and sums afterwards."""
+    tally = Tally(table)
+    kinds = [column.kind for column in table.columns]
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", suffix=".tsv") as file:
+        for row in tally.watch(rows):
+            file.write("\t".join(load_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)) + "\n")
+        file.flush()
+        _guarded(connection, snapshot, table.name, _load_data(table, file.name))
+    with connection.cursor() as cursor:
+        # LOCAL turns errors into warnings: a row that was changed or left out is only named there.
+        cursor.execute("SHOW WARNINGS LIMIT 1")
+        if warning := cursor.fetchone():
+            raise _refused(snapshot, table.name, str(warning[2]))
+        cursor.execute(tally.question(quoted(table.name), quoted))
+        answer = cursor.fetchone()
+    if difference := tally.difference(answer or ()):
+        raise _refused(snapshot, table.name, difference)
+
+
+def _load_data(table: TableDef, path: str) -> str:
+    """Return the LOAD DATA statement; cells of some kinds pass through a variable."""
+    targets: list[str] = []
+    settings: list[str] = []
+    for index, column in enumerate(table.columns):
+        expression = reading(column.kind, f"@c{index}")
+        targets.append(f"@c{index}" if expression else quoted(column.name))
+        if expression:
+            settings.append(f"{quoted(column.name)} = {expression}")
+    statement = f"LOAD DATA LOCAL INFILE '{path}' INTO TABLE {quoted(table.name)} CHARACTER SET utf8mb4"
+    statement += f" ({', '.join(targets)})"
+    return statement + (f" SET {', '.join(settings)}" if settings else "")
+
+
+def _analyze(connection: Connection[Cursor]) -> None:
+    """Bring the optimizer's figures up to date, as READ mode cannot."""
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'")
+        names = [quoted(str(row[0])) for row in cursor.fetchall()]
+        if names:
+            cursor.execute(f"ANALYZE TABLE {', '.join(names)}")
+
+
+def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
+    """Return the catalogue of a loaded database."""
+    database = snapshot.database.lower()
+    with connect(endpoint, database, ADMIN) as connection:
+        digest = state_digest(connection, database)
+        version = connection.get_server_info()  # type: ignore[no-untyped-call]
+    engine = create_engine("mysql+pymysql://", creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool)
+    tables = tuple(replace(table, name=table.name.lower()) for table in snapshot.tables)
+    try:
+        with engine.connect() as reflected:
+            return catalog_of(
+                reflected,
+                replace(snapshot, tables=tables),
+                schemas=[database],
+                database=database,
+                engine_version=str(version).split("-")[0],
+                type_of=type_of,
+                state_digest=digest,
+                named_kinds=NAMED_KINDS,
+            )
+    finally:
+        engine.dispose()
+
+
+def _guarded(connection: Connection[Cursor], snapshot: Snapshot, table: str, statement: str) -> None:
+    """Run a statement of our own; a refusal is the snapshot's fault."""
+    try:
+        connection.query(statement)
+    except pymysql.Error as error:
+        raise _refused(snapshot, table, str(error.args[-1]) if error.args else type(error).__name__) from None
+
+
+def _refused(snapshot: Snapshot, table: str, message: str) -> InputError:
+    """Return the engine's refusal with the table (and the row, which the message names)."""
+    return InputError(f"table {table}: {message}", file=snapshot.id, remedy="Correct the row or the schema.")
