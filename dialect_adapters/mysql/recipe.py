@@ -4,11 +4,11 @@ Logins and passwords, agreed between this recipe, the provider and the adapter:
 
 * `Endpoint.password` is the one secret of an image: random per bake, kept beside the image's catalogue (mode 0600).
   Every login of the image uses it, whatever its role.
-* The server is initialised with `--initialize-insecure`: `root@localhost` has NO password until the adapter's `load`
+* The server is initialised with `--initialize-insecure`: `root@'%'` has NO password until the adapter's `load`
   logs in with an empty one and sets it to `Endpoint.password`. `ping` must therefore count both answers, an accepted
   login and a refused password of a booted server, as alive. HARNESS is `root` afterwards.
-* `load` renames the administrator to `root@'%'` and creates every login at `'%'`: over the unix socket `'%'` matches
-  too, and a published port (no socket sharing) comes from the bridge's gateway, never from localhost.
+* Every login is at `'%'`: over the unix socket it matches too, and a published port (no socket sharing) comes from
+  the bridge's gateway, never from localhost.
 * READER logs in as `r_<database>`, WRITER as `w_<database>`, OWNER as `o_<database>`, each cut to 32 characters.
 * The socket is `Endpoint.socket`; `ssl_disabled=True` there (TLS is switched off). Over a port TLS stays on.
 * LOCAL INFILE is allowed in BUILD mode only.
@@ -76,9 +76,28 @@ _TUNED = (
 _SMALL_POOL = ("--innodb-buffer-pool-chunk-size=8M", "--innodb-buffer-pool-size=16M")
 _LARGE_POOL = ("--innodb-buffer-pool-size=128M",)
 
-_INIT = ("{bin}/mysqld", "--no-defaults", "--initialize-insecure", "--datadir={data}", "--tmpdir=/tmp",
-         "--lower-case-table-names=1", "--secure-file-priv=NULL", "--skip-log-bin", "--innodb-redo-log-capacity=8M",
-         "--innodb-flush-method=nosync", "--character-set-server=utf8mb4", "--collation-server=utf8mb4_0900_bin")  # fmt: skip
+# A published port is reached from the bridge's gateway, which `root@localhost` refuses. Account statements are not to
+# be had while a server initialises; its tables are.
+_ANYWHERE = " ".join(
+    f"UPDATE mysql.{table} SET Host = '%' WHERE User = 'root';"  # noqa: S608 - names of our own
+    for table in ("user", "global_grants", "proxies_priv")
+)
+_INIT_FILE = "/tmp/init.sql"  # noqa: S108 - inside the container, on its own tmpfs
+
+_INIT = (
+    "{bin}/mysqld",
+    "--no-defaults",
+    "--initialize-insecure",
+    "--datadir={data}",
+    "--tmpdir=/tmp",
+    "--lower-case-table-names=1",
+    "--secure-file-priv=NULL",
+    "--skip-log-bin",
+    "--innodb-flush-method=nosync",
+    "--character-set-server=utf8mb4",
+    "--collation-server=utf8mb4_0900_bin",
+    f"--init-file={_INIT_FILE}",
+)
 
 _SERVER = ("{bin}/mysqld", *_SETTINGS, *_TUNED)
 
@@ -102,7 +121,7 @@ RECIPE = ServerRecipe(
         apt_options=('Acquire::Check-Valid-Until "false"',),
     ),
     data_dir="/var/lib/sqlassay/data",
-    init=(_INIT,),
+    init=(("/bin/sh", "-c", f'echo "{_ANYWHERE}" > {_INIT_FILE}'), _INIT),
     serve=MappingProxyType(
         {
             Mode.BUILD: (*_SERVER, *_LARGE_POOL, "--local-infile=1"),

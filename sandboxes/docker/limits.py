@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +48,7 @@ def host_config(
         cap_drop=["ALL"],
         security_opt=["no-new-privileges:true"],
         read_only=has_read_only_root(recipe, mode),
-        tmpfs=_tmpfs(recipe, mode, space),
+        tmpfs=_tmpfs(recipe, mode, space) | ({} if "binds" in channel else _socket_folder(recipe)),
         pids_limit=recipe.pids,
         mem_limit=memory,
         memswap_limit=memory,
@@ -71,6 +72,12 @@ def _tmpfs(recipe: ServerRecipe, mode: Mode, space: Space | None) -> dict[str, s
     if space is not None:
         mounts[space.target] = f"{options},size={space.size_mb}m,uid={recipe.uid},gid={recipe.uid},mode=0700"
     return mounts
+
+
+def _socket_folder(recipe: ServerRecipe) -> dict[str, str]:
+    """Return an in-memory folder for the socket that a server reached by its port makes all the same."""
+    owner = f"uid={recipe.uid},gid={recipe.uid},mode=0700"
+    return {posixpath.dirname(recipe.socket): f"rw,nosuid,nodev,noexec,size=1m,{owner}"}
 
 
 def described(recipe: ServerRecipe, mode: Mode, space: Space | None) -> tuple[str, ...]:
