@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval engine doctor check test lock clean
+.PHONY: help eval engine doctor check test docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -51,6 +51,9 @@ check: $(VENV)/.dev ## Format, lint, types, import rules, unit tests and the cov
 
 test: check engine ## Everything CI runs: check, then every test on real servers
 	$(BIN)/python -m pytest -q -m docker
+
+docs: $(VENV)/.dev ## Write docs/reference.md anew from the program
+	@$(BIN)/python tests/docs/reference.py
 
 lock: $(VENV)/.dev ## Resolve the dependencies anew and write requirements/*.txt with hashes
 	@test -x '$(UV)' || $(PIP) uv
