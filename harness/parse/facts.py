@@ -64,7 +64,9 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[
     facts["depth"] = nesting(tokens)
     if facts["depth"] > MAX_DEPTH:
         return {**facts, "error": f"nested {facts['depth']} deep, more than {MAX_DEPTH}"}
-    trees = [tree for tree in sqlglot.parse(text, read=dialect) if tree is not None]
+    parsed = sqlglot.parse(text, read=dialect)
+    # A comment after the last semicolon is a statement of its own to this parser.
+    trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     facts["statements"] = len(trees)
     if not trees:
         return {**facts, "error": "no statement"}

@@ -139,6 +139,8 @@ class Resolver:
             name = alias.name.lower()
             if with_.args.get("recursive"):
                 grown[name] = None
+                if isinstance(cte.this, exp.SetOperation):
+                    grown[name] = _renamed(self.outputs(cte.this.left, grown), alias)
             grown[name] = _renamed(self.outputs(cte.this, grown), alias)
         return grown
 

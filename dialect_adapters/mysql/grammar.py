@@ -1,0 +1,59 @@
+"""What the guard may let through on MySQL, and how MySQL reads a text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dialect_adapters.contract import GrammarRules
+from dialect_adapters.wordlist import PAREN_WORDS, read_words
+
+_NAME = r"(?:`[^`]+`|\w+)"
+_TABLE = rf"(?:{_NAME}\.)?(?P<table>{_NAME})"
+_LIKE = r"(?: like (?:'[^'\\]*'|\"[^\"\\]*\"))?"
+_CATALOGUE_VIEWS = "columns tables views statistics table_constraints key_column_usage referential_constraints"
+
+RULES = GrammarRules(
+    sqlglot_dialect="mysql",
+    functions=read_words(Path(__file__).with_name("functions.txt")),
+    gaming=frozenset(
+        """
+        rand uuid now sysdate curdate curtime current_date current_time current_timestamp localtime localtimestamp
+        unix_timestamp utc_date utc_time utc_timestamp
+        """.split()
+    ),
+    system_schemas=frozenset({"information_schema", "mysql", "performance_schema", "sys", "ndbinfo"}),
+    visible_system_tables=frozenset(f"information_schema.{view}" for view in _CATALOGUE_VIEWS.split()) | {"dual"},
+    rejected_text=(
+        (r"[\\{}$@?]|:=", "a variable, parameter or escape outside a literal"),
+        (r"\bfor\s+(?:update|share)\b|\block\s+in\s+share\s+mode\b", "a locking clause"),
+        (r"\bprocedure\s+analyse\b", "PROCEDURE ANALYSE"),
+        (r"\bsql_calc_found_rows\b", "SQL_CALC_FOUND_ROWS changes the session"),
+    ),
+    allowed_statements=frozenset({"select", "union", "intersect", "except", "values"}),
+    backslash_escapes=True,
+    hash_comments=True,
+    identifier_quotes="`",
+    executable_comments=True,
+    paren_words=PAREN_WORDS
+    | frozenset(
+        """
+        rlike regexp signed unsigned index key force ignore use against of separator xor columns path nested error empty
+        year json straight_join sounds member fulltext div div mod boolean mode expansion duplicate set enum
+        """.split()
+    ),
+    denied_words=frozenset({"current_user", "session_user", "system_user", "outfile", "dumpfile"}),
+    gaming_words=frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}),
+    utilities=(
+        r"show(?: full)? tables" + _LIKE,
+        rf"show(?: extended)?(?: full)? (?:columns|fields) (?:from|in) {_TABLE}{_LIKE}",
+        rf"show (?:index|indexes|keys) (?:from|in) {_TABLE}",
+        rf"show create (?:table|view) {_TABLE}",
+        rf"(?:describe|desc|explain) {_TABLE}(?: {_NAME})?",
+    ),
+    string_prefixes=("b", "x"),
+    escape_prefixes=("n",),
+    double_quoted_strings=True,
+    dash_comment_needs_blank=True,
+    comment_words=frozenset({"sql_no_cache", "straight_join", "high_priority", "sql_small_result", "sql_big_result"}),
+)
+"""The rules: allow-lists are data, names are lower-case."""

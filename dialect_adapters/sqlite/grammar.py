@@ -1,0 +1,39 @@
+"""What the guard may let through on SQLite, and how SQLite reads a text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dialect_adapters.contract import GrammarRules
+from dialect_adapters.wordlist import PAREN_WORDS, read_words
+
+_NAME = r"(?:\"[^\"]+\"|`[^`]+`|\[[^\]]+\]|'[^']+'|\w+)"
+_TABLE_PRAGMAS = "table_info|table_xinfo|foreign_key_list|index_list"
+_READ_PRAGMAS = "user_version|schema_version|foreign_keys|encoding|page_count|page_size|table_list|collation_list"
+
+RULES = GrammarRules(
+    sqlglot_dialect="sqlite",
+    functions=read_words(Path(__file__).with_name("functions.txt")),
+    gaming=frozenset({"random", "randomblob", "current_date", "current_time", "current_timestamp"}),
+    system_schemas=frozenset({"temp"}),
+    visible_system_tables=frozenset({"sqlite_master", "sqlite_schema"}),
+    rejected_text=((r"[\\{}$@?:#]", "a parameter or a character SQLite and the parser may read differently"),),
+    allowed_statements=frozenset({"select", "union", "intersect", "except", "values"}),
+    pragmas=frozenset((_TABLE_PRAGMAS + "|" + _READ_PRAGMAS).split("|")),
+    identifier_quotes='"`',
+    paren_words=PAREN_WORDS | frozenset({"glob", "regexp", "match", "indexed", "nvarchar", "clob", "key"}),
+    system_prefixes=("sqlite_", "pragma_"),
+    default_schemas=frozenset({"main"}),
+    denied_words=frozenset({"dbstat", "bytecode", "tables_used", "sqlite_stmt", "fsdir"}),
+    gaming_words=frozenset({"rowid", "oid", "_rowid_", "current_date", "current_time", "current_timestamp"}),
+    gaming_literals=frozenset({"now"}),
+    utilities=(
+        rf"pragma (?:main\.)?(?:{_TABLE_PRAGMAS}) ?\( ?(?P<table>{_NAME}) ?\)",
+        rf"pragma (?:main\.)?index_(?:info|xinfo) ?\( ?{_NAME} ?\)",
+        rf"pragma (?:main\.)?(?:{_READ_PRAGMAS})",
+    ),
+    string_prefixes=("x",),
+    bracket_identifiers=True,
+    leading_bom=True,
+)
+"""The rules: allow-lists are data, names are lower-case."""

@@ -1,0 +1,186 @@
+"""Decide from the text and its facts whether a statement may reach a database; pure, and safe for any text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from cases.catalog import Catalog
+from dialect_adapters.contract import GrammarRules
+from harness.guard.lexer import Lexed, Token, lex
+from harness.guard.names import Names, call_trouble, table_trouble, word_trouble
+from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES
+from harness.results.parsed import ParsedQuery
+from harness.results.verdicts import GuardVerdict
+
+MAX_BYTES = 32 * 1024
+MAX_DEPTH = 200
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_UTILITY_WORDS = frozenset({"show", "describe", "desc", "explain", "pragma"})
+
+
+@dataclass(frozen=True, slots=True)
+class _No:
+    """A rejection in the making: why, and the node, word or name that decided."""
+
+    reason: str
+    node: str | None = None
+
+
+def check(
+    parsed: ParsedQuery,
+    rules: GrammarRules,
+    catalog: Catalog | None,
+    *,
+    profile: str = "dql",
+    visible: frozenset[str] | None = None,
+) -> GuardVerdict:
+    """Return whether the statement may run under the profile; `visible` limits the tables it may read."""
+    sql = parsed.sql
+    if len(sql.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        return GuardVerdict(False, f"the text is longer than {MAX_BYTES} bytes", node="size")
+    if (control := _CONTROL.search(sql)) is not None:
+        return GuardVerdict(False, f"control character {control.group()!r} in the text", node="control")
+    lexed = lex(sql, rules)
+    names = Names(rules, catalog, visible)
+    no = _text_trouble(lexed)
+    if no is None and (utility := _utility(lexed, sql, rules, names)) is not None:
+        return utility
+    no = no or _parse_trouble(parsed, lexed)
+    no = no or _tree_trouble(parsed, lexed, rules, profile) or _name_trouble(parsed, lexed, rules, names)
+    if no is not None:
+        return _rejected(no, parsed, lexed, profile)
+    return GuardVerdict(True, "allowed", flags=_flags(parsed, lexed, rules, names))
+
+
+def _text_trouble(lexed: Lexed) -> _No | None:
+    """Judge the text before any parser is believed."""
+    if lexed.problem is not None:
+        return _No(lexed.problem, "text")
+    if not lexed.tokens:
+        return _No("there is no statement", "empty")
+    if lexed.depth > MAX_DEPTH:
+        return _No(f"nested {lexed.depth} deep, more than {MAX_DEPTH}", "depth")
+    if lexed.statements != 1:
+        return _No(f"{lexed.statements} statements where one is allowed", "statements")
+    return None
+
+
+def _utility(lexed: Lexed, sql: str, rules: GrammarRules, names: Names) -> GuardVerdict | None:
+    """Allow a SHOW, DESCRIBE or PRAGMA from the dialect's list; None where the text is not such a statement."""
+    tokens = lexed.tokens[:-1] if lexed.tokens[-1].text == ";" else lexed.tokens
+    if not tokens or tokens[0].kind != "word" or tokens[0].text not in _UTILITY_WORDS:
+        return None
+    text = " ".join(sql[token.start : token.end] for token in tokens).replace(" . ", ".")
+    for pattern in rules.utilities:
+        match = re.fullmatch(pattern, text, re.IGNORECASE)
+        if match is None:
+            continue
+        table = match.groupdict().get("table")
+        trouble = None if table is None else table_trouble(table.strip("\"'`[]").lower(), None, names)
+        if trouble is not None:
+            return GuardVerdict(False, trouble[0], node=trouble[1])
+        return GuardVerdict(True, f"allowed: {tokens[0].text.upper()} from the list")
+    return None
+
+
+def _parse_trouble(parsed: ParsedQuery, lexed: Lexed) -> _No | None:
+    """Judge what the parser made of the text: it must have read what the engine will read."""
+    if parsed.error is not None:
+        return _No(f"the parser cannot vouch for it: {parsed.error}", "unparsable")
+    if parsed.statements != 1:
+        return _No(f"{parsed.statements} statements where one is allowed", "statements")
+    if parsed.rejected:
+        return _No(f"the parser passes over {parsed.rejected[0][1]!r}", parsed.rejected[0][0])
+    mask = lexed.mask(len(parsed.sql))
+    if mask == parsed.lexmap:
+        return None
+    if len(mask) == len(parsed.lexmap) and "?" in mask:
+        if all(ours in {theirs, "?"} for ours, theirs in zip(mask, parsed.lexmap, strict=True)):
+            return None
+    return _No("engine and parser read quotes or comments differently", "lexmap")
+
+
+def _tree_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, profile: str) -> _No | None:
+    """Judge the root and every kind of node, and texts no node shows."""
+    chosen = PROFILES[profile]
+    roots = rules.allowed_statements if chosen.roots is None else chosen.roots
+    nodes = chosen.nodes
+    if parsed.explain is not None and profile == "dql" and not re.search(r"analy[sz]e", parsed.explain):
+        roots, nodes = roots | DML, EXPLAINED
+    outside = sorted(parsed.nodes - nodes, key=lambda node: (node not in KINDS, node))
+    if outside:
+        return _No(f"'{outside[0]}' is not allowed here", outside[0])
+    if parsed.root not in roots:
+        return _No(f"a statement of kind '{parsed.root}' is not allowed under profile {profile}", parsed.root)
+    if chosen.objects and not any(token.text in chosen.objects for token in lexed.tokens[1:6]):
+        return _No("only tables, views and indexes may be changed", parsed.root)
+    if "insert" not in parsed.nodes and "merge" not in parsed.nodes:
+        if any(token.kind == "word" and token.text == "into" for token in lexed.tokens):
+            return _No("INTO writes somewhere", "into")
+    code = lexed.code()
+    for pattern, reason in rules.rejected_text:
+        if re.search(pattern, code):
+            return _No(reason, "text")
+    return None
+
+
+def _name_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names) -> _No | None:
+    """Judge every table, call and word the text names."""
+    for table in sorted(parsed.tables, key=lambda ref: ref.name):
+        schema = table.schema if table.catalog is None else f"{table.catalog}.{table.schema}"
+        if (trouble := table_trouble(table.name, schema, names)) is not None:
+            return _No(*trouble)
+    created = names.with_tables(parsed) if parsed.root == "create" else names
+    if (trouble := word_trouble(lexed.tokens, created)) is not None:
+        return _No(*trouble)
+    if (trouble := call_trouble(lexed.tokens, parsed.list_names, names)) is not None:
+        return _No(*trouble)
+    if rules.functional_notation and parsed.unresolved:
+        return _No(f"'{parsed.unresolved[0]}' names no column and may call a function", "functional_notation")
+    return None
+
+
+def _rejected(no: _No, parsed: ParsedQuery, lexed: Lexed, profile: str) -> GuardVerdict:
+    """Name the statement kind in the reason where it is one of the ten that the profile does not admit."""
+    roots = PROFILES[profile].roots or frozenset()
+    kinds = [KINDS[node] for node in sorted(parsed.nodes & KINDS.keys() - roots) if node != "replace"]
+    kinds += [kind for kind in _started(lexed.tokens) if kind.lower() not in roots]
+    if not kinds:
+        return GuardVerdict(False, no.reason, node=no.node)
+    return GuardVerdict(False, f"{kinds[0]} is rejected: {no.reason}", statement=kinds[0], node=no.node)
+
+
+def _started(tokens: list[Token]) -> list[str]:
+    """Return the kinds of the ten whose keyword stands where a statement can begin."""
+    found = []
+    for index, token in enumerate(tokens):
+        if token.kind != "word" or token.text not in KINDS:
+            continue
+        before = tokens[index - 1].text if index else ";"
+        after = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if before in {";", "(", ")", "explain", "analyze", "analyse", "verbose", "do", "as"} and after not in {
+            "(",
+            ",",
+            ")",
+            ".",
+        }:
+            found.append(KINDS[token.text])
+    return found
+
+
+def _flags(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names) -> tuple[str, ...]:
+    """Return what makes a result differ between runs or looks like gaming the evaluation."""
+    flags = set()
+    for token in lexed.tokens:
+        if token.text in rules.gaming and token.kind in {"word", "name"} and not names.known(token.text):
+            flags.add(f"nondeterministic: {token.text}")
+        if token.text in rules.gaming_words and token.kind in {"word", "name"} and not names.known(token.text):
+            flags.add(f"nondeterministic: {token.text}")
+    flags.update(f"nondeterministic: '{text}'" for text in parsed.literals if text.lower() in rules.gaming_literals)
+    for table in parsed.tables:
+        if table.schema in rules.system_schemas or (
+            table.name.startswith(rules.system_prefixes) and not names.known(table.name)
+        ):
+            flags.add(f"catalogue: {table.name}")
+    return tuple(sorted(flags))

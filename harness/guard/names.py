@@ -1,0 +1,108 @@
+"""Judge names: tables against the catalogue, calls against the function list, words against what is denied."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+
+from cases.catalog import Catalog
+from dialect_adapters.contract import GrammarRules
+from harness.guard.lexer import Token
+from harness.results.parsed import ParsedQuery
+
+Trouble = tuple[str, str]
+"""Why a name is rejected, and the kind of thing that decided."""
+
+
+class Names:
+    """What a statement may name: the catalogue (or, without one, everything but the system's own) and the rules."""
+
+    def __init__(
+        self,
+        rules: GrammarRules,
+        catalog: Catalog | None,
+        visible: frozenset[str] | None,
+        extra: frozenset[str] = frozenset(),
+    ) -> None:
+        """Keep the sources; names are collected when first asked for."""
+        self.rules = rules
+        self.catalog = catalog
+        self.visible = None if visible is None else frozenset(name.lower() for name in visible)
+        self.extra = extra
+
+    def with_tables(self, parsed: ParsedQuery) -> Names:
+        """Return the same names and those of the tables a CREATE makes."""
+        return Names(self.rules, self.catalog, self.visible, frozenset(table.name for table in parsed.tables))
+
+    @cached_property
+    def tables(self) -> dict[str, str | None]:
+        """Return the catalogue's tables with their schema."""
+        tables = self.catalog.tables if self.catalog is not None else ()
+        return {table.name.lower(): table.schema_name for table in tables}
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """Return the names of all columns."""
+        tables = self.catalog.tables if self.catalog is not None else ()
+        return frozenset(column.name.lower() for table in tables for column in table.columns)
+
+    def known(self, name: str) -> bool:
+        """Return True for a table or column of the catalogue."""
+        return name in self.tables or name in self.columns or name in self.extra
+
+
+def table_trouble(name: str, schema: str | None, names: Names) -> Trouble | None:
+    """Say why a table may not be read, None where it may."""
+    rules = names.rules
+    full = name if schema is None else f"{schema}.{name}"
+    if full in rules.visible_system_tables:
+        return None
+    if schema in rules.system_schemas or (name.startswith(rules.system_prefixes) and name not in names.tables):
+        return f"'{full}' belongs to the system", "table"
+    if names.catalog is None:
+        return None if names.visible is None or name in names.visible else (f"'{full}' is not visible", "table")
+    own = {names.tables.get(name), names.catalog.database.lower(), *rules.default_schemas}
+    if schema is not None and schema not in own:
+        return f"'{full}' is outside this database", "table"
+    if name not in names.tables:
+        return f"'{full}' is no table of this snapshot", "unknown_table"
+    if names.visible is not None and name not in names.visible:
+        return f"'{full}' is not visible to this case", "table"
+    return None
+
+
+def word_trouble(tokens: Sequence[Token], names: Names) -> Trouble | None:
+    """Say which word is denied wherever it stands, None where none is."""
+    rules = names.rules
+    for token in tokens:
+        if token.kind not in {"word", "name"}:
+            continue
+        text = token.text
+        if token.kind == "word" and not text.isascii() and not names.known(text):
+            return f"'{text}' is not ASCII and names nothing in the catalogue", "text"
+        denied = text in rules.denied_words or (rules.system_prefixes and text.startswith(rules.system_prefixes))
+        if denied and text not in rules.visible_system_tables and not names.known(text):
+            return f"'{text}' reaches the system", "word"
+    return None
+
+
+def call_trouble(tokens: Sequence[Token], list_names: Sequence[str], names: Names) -> Trouble | None:
+    """Say which call is not on the function list, None where all are.
+
+    A name before a parenthesis is a call unless it is a keyword or heads a column list; the parser says how many
+    column lists a name heads, and not one more may be written.
+    """
+    allowed = names.rules.functions | names.rules.paren_words
+    heads = Counter(list_names)
+    for index, token in enumerate(tokens[:-1]):
+        if tokens[index + 1].text != "(" or tokens[index + 1].kind != "mark" or token.kind not in {"word", "name"}:
+            continue
+        qualified = index > 0 and tokens[index - 1].text == "." and tokens[index - 1].kind == "mark"
+        if token.text in allowed and not qualified and (token.kind == "word" or token.text in names.rules.functions):
+            continue
+        heads[token.text] -= 1
+        if heads[token.text] < 0:
+            why = "is called by a qualified name" if qualified else "is not on the function list"
+            return f"'{token.text}' {why}", "function"
+    return None
