@@ -10,7 +10,7 @@ _NO_CHARACTERS = frozenset("\ufffe\uffff")
 _JSON_UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _URI_LOGIN = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@'\"]*:[^\s/'\"]*@")
 _DSN_LOGIN = re.compile(r"(\b(?:host|hostaddr|dbname|user|port)=\S+[^\n]*?\b(?:password|passwd|pwd)=)[^\s'\";]+", re.I)
-_MARKDOWN = re.compile(r"[&<>`*_\[\]|~\\#$!]")
+_MARKDOWN = re.compile(r"[&<>`*\[\]|~\\#$!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 

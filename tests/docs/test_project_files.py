@@ -103,3 +103,21 @@ def test_ci_runs_make_test() -> None:
     assert "set -euo pipefail" in text
     assert re.search(r"(?m)^exec make test .*</dev/null$", text)
     subprocess.run(["bash", "-n", str(script)], check=True, timeout=30)
+
+
+def test_a_missing_venv_module_names_its_remedy(tmp_path: Path) -> None:
+    """Where python3-venv is missing, make says the exact line that installs it and stops."""
+    python = tmp_path / "python3"
+    python.write_text('#!/bin/sh\ncase "$2" in *ensurepip*) exit 1 ;; esac\nexit 0\n')
+    python.chmod(0o755)
+    done = subprocess.run(
+        ["make", f"PYTHON={python}", f"VENV={tmp_path}/venv", "eval"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert "apt-get install python3-venv" in done.stderr
+    assert done.returncode == 2
+    assert not (tmp_path / "venv").exists()
