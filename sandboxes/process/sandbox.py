@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from cases.errors import SandboxLostError
+from cases.errors import InfrastructureError, SandboxLostError
 from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, SessionLostError
 from sandboxes.cache import private_folder
 from sandboxes.contract import Isolation
@@ -84,8 +84,16 @@ class ProcessSandbox:
 
 
 def runs_root() -> Path:
-    """Return this user's private folder of run folders, on a path short enough for a unix socket."""
-    return private_folder(Path(tempfile.gettempdir()) / f"sqlassay-{os.geteuid()}")
+    """Return this user's private folder of run folders, on a path short enough for a unix socket.
+
+    Raises:
+        InfrastructureError: somebody else owns it.
+    """
+    path = Path(tempfile.gettempdir()) / f"sqlassay-{os.geteuid()}"
+    with contextlib.suppress(PermissionError):
+        if private_folder(path).stat().st_uid == os.geteuid():
+            return path
+    raise InfrastructureError(f"'{path}' belongs to somebody else", remedy="Set TMPDIR to a folder of your own")
 
 
 def new_folder(owner: Owner) -> Path:

@@ -159,6 +159,7 @@ PRAGMAS_BARE = frozenset(
         "collation_list",
         "data_version",
         "encoding",
+        "foreign_keys",
         "freelist_count",
         "page_count",
         "page_size",
