@@ -5,22 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import PAREN_WORDS, read_words
+from dialect_adapters.wordlist import PAREN_WORDS, read_words, words
 
 _NAME = r"(?:`[^`]+`|\w+)"
-_TABLE = rf"(?:{_NAME}\.)?(?P<table>{_NAME})"
+_TABLE = rf"(?:(?P<schema>{_NAME})\.)?(?P<table>{_NAME})"
 _LIKE = r"(?: like (?:'[^'\\]*'|\"[^\"\\]*\"))?"
 _CATALOGUE_VIEWS = "columns tables views statistics table_constraints key_column_usage referential_constraints"
 
 RULES = GrammarRules(
     sqlglot_dialect="mysql",
     functions=read_words(Path(__file__).with_name("functions.txt")),
-    gaming=frozenset(
-        """
+    gaming=words("""
         rand uuid now sysdate curdate curtime current_date current_time current_timestamp localtime localtimestamp
         unix_timestamp utc_date utc_time utc_timestamp
-        """.split()
-    ),
+        """),
     system_schemas=frozenset({"information_schema", "mysql", "performance_schema", "sys", "ndbinfo"}),
     visible_system_tables=frozenset(f"information_schema.{view}" for view in _CATALOGUE_VIEWS.split()) | {"dual"},
     rejected_text=(
@@ -35,12 +33,10 @@ RULES = GrammarRules(
     identifier_quotes="`",
     executable_comments=True,
     paren_words=PAREN_WORDS
-    | frozenset(
-        """
+    | words("""
         rlike regexp signed unsigned index key force ignore use against of separator xor columns path nested error empty
         year json straight_join sounds member fulltext div div mod boolean mode expansion duplicate set enum
-        """.split()
-    ),
+        """),
     denied_words=frozenset({"current_user", "session_user", "system_user", "outfile", "dumpfile"}),
     gaming_words=frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}),
     utilities=(

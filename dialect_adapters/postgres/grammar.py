@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import PAREN_WORDS, read_words
+from dialect_adapters.wordlist import PAREN_WORDS, read_words, words
 
 _SHOWABLE = (
     "server_version|server_version_num|timezone|time zone|datestyle|intervalstyle|client_encoding|server_encoding"
@@ -17,12 +17,10 @@ _CATALOGUE_VIEWS = "columns tables views table_constraints key_column_usage refe
 RULES = GrammarRules(
     sqlglot_dialect="postgres",
     functions=read_words(Path(__file__).with_name("functions.txt")),
-    gaming=frozenset(
-        """
+    gaming=words("""
         random random_normal gen_random_uuid clock_timestamp statement_timestamp transaction_timestamp now timeofday
         array_sample array_shuffle current_date current_time current_timestamp localtime localtimestamp age
-        """.split()
-    ),
+        """),
     system_schemas=frozenset({"pg_catalog", "information_schema", "pg_toast", "pg_temp"}),
     visible_system_tables=frozenset(f"information_schema.{view}" for view in _CATALOGUE_VIEWS.split()),
     rejected_text=(
@@ -37,21 +35,18 @@ RULES = GrammarRules(
     dollar_quotes=True,
     identifier_quotes='"',
     paren_words=PAREN_WORDS
-    | frozenset(
-        """
+    | words("""
         array ilike similar grouping symmetric asymmetric bpchar varbit timestamptz timetz ordinality columns path plan
         serial money uuid json jsonb bytea inet cidr tablesample repeatable distinct overlaps both leading trailing
-        """.split()
-    ),
+        """),
     system_prefixes=("pg_",),
     default_schemas=frozenset({"public"}),
     denied_words=frozenset(f"reg{kind}" for kind in _REG_TYPES.split())
     | frozenset({"session_user", "current_user", "current_role", "system_user", "current_catalog", "current_schema"}),
-    gaming_words=frozenset(
-        """
-        ctid xmin xmax cmin cmax tableoid current_date current_time current_timestamp localtime localtimestamp tablesample
-        """.split()
-    ),
+    gaming_words=words("""
+        ctid xmin xmax cmin cmax tableoid current_date current_time current_timestamp localtime localtimestamp
+        tablesample
+        """),
     gaming_literals=frozenset({"now", "today", "tomorrow", "yesterday"}),
     utilities=(rf"show (?:{_SHOWABLE}|{_SHOWABLE_TOO})",),
     string_prefixes=("b", "x", "n", "u&"),

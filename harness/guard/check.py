@@ -76,12 +76,17 @@ def _utility(lexed: Lexed, sql: str, rules: GrammarRules, names: Names) -> Guard
         match = re.fullmatch(pattern, text, re.IGNORECASE)
         if match is None:
             continue
-        table = match.groupdict().get("table")
-        trouble = None if table is None else table_trouble(table.strip("\"'`[]").lower(), None, names)
+        table, schema = (_bare(match.groupdict().get(group)) for group in ("table", "schema"))
+        trouble = None if table is None else table_trouble(table, schema, names)
         if trouble is not None:
             return GuardVerdict(False, trouble[0], node=trouble[1])
         return GuardVerdict(True, f"allowed: {tokens[0].text.upper()} from the list")
     return None
+
+
+def _bare(name: str | None) -> str | None:
+    """Return a name without quotes, lower-cased."""
+    return None if name is None else name.strip("\"'`[]").lower()
 
 
 def _parse_trouble(parsed: ParsedQuery, lexed: Lexed) -> _No | None:
@@ -95,9 +100,9 @@ def _parse_trouble(parsed: ParsedQuery, lexed: Lexed) -> _No | None:
     mask = lexed.mask(len(parsed.sql))
     if mask == parsed.lexmap:
         return None
-    if len(mask) == len(parsed.lexmap) and "?" in mask:
-        if all(ours in {theirs, "?"} for ours, theirs in zip(mask, parsed.lexmap, strict=True)):
-            return None
+    pairs = zip(mask, parsed.lexmap, strict=False)
+    if len(mask) == len(parsed.lexmap) and all(ours in {theirs, "?"} for ours, theirs in pairs):
+        return None
     return _No("engine and parser read quotes or comments differently", "lexmap")
 
 
@@ -115,9 +120,9 @@ def _tree_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, profil
         return _No(f"a statement of kind '{parsed.root}' is not allowed under profile {profile}", parsed.root)
     if chosen.objects and not any(token.text in chosen.objects for token in lexed.tokens[1:6]):
         return _No("only tables, views and indexes may be changed", parsed.root)
-    if "insert" not in parsed.nodes and "merge" not in parsed.nodes:
-        if any(token.kind == "word" and token.text == "into" for token in lexed.tokens):
-            return _No("INTO writes somewhere", "into")
+    into = any(token.kind == "word" and token.text == "into" for token in lexed.tokens)
+    if into and parsed.nodes.isdisjoint({"insert", "merge"}):
+        return _No("INTO writes somewhere", "into")
     code = lexed.code()
     for pattern, reason in rules.rejected_text:
         if re.search(pattern, code):

@@ -82,7 +82,7 @@ def word_trouble(tokens: Sequence[Token], names: Names) -> Trouble | None:
         if token.kind == "word" and not text.isascii() and not names.known(text):
             return f"'{text}' is not ASCII and names nothing in the catalogue", "text"
         denied = text in rules.denied_words or (rules.system_prefixes and text.startswith(rules.system_prefixes))
-        if denied and text not in rules.visible_system_tables and not names.known(text):
+        if denied and text not in rules.visible_system_tables | rules.functions and not names.known(text):
             return f"'{text}' reaches the system", "word"
     return None
 
@@ -95,7 +95,8 @@ def call_trouble(tokens: Sequence[Token], list_names: Sequence[str], names: Name
     """
     allowed = names.rules.functions | names.rules.paren_words
     heads = Counter(list_names)
-    for index, token in enumerate(tokens[:-1]):
+    # The first word of a statement is a verb, never a call.
+    for index, token in enumerate(tokens[1:-1], 1):
         if tokens[index + 1].text != "(" or tokens[index + 1].kind != "mark" or token.kind not in {"word", "name"}:
             continue
         qualified = index > 0 and tokens[index - 1].text == "." and tokens[index - 1].kind == "mark"

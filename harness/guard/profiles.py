@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialect_adapters.wordlist import read_words
+from dialect_adapters.wordlist import read_words, words
 
 KINDS = {
     "insert": "INSERT",
@@ -26,15 +26,13 @@ KINDS = {
 DML = frozenset({"insert", "update", "delete", "merge"})
 _READ = read_words(Path(__file__).with_name("nodes.txt"))
 _DML_NODES = DML | {"when", "whens", "returning", "onconflict", "propertyeq"}
-_DDL_NODES = frozenset(
-    """
+_DDL_NODES = words("""
     create drop alter altercolumn alterrename addconstraint columnconstraint columnconstraintkind constraint foreignkey
     primarykey primarykeycolumnconstraint notnullcolumnconstraint uniquecolumnconstraint defaultcolumnconstraint
     checkcolumnconstraint check references reference autoincrementcolumnconstraint computedcolumnconstraint
     generatedasidentitycolumnconstraint collatecolumnconstraint indexcolumnconstraint index indexparameters
     renamecolumn droppartition columnposition modifycolumn renameindex dropprimarykey properties
-    """.split()
-)
+    """)
 
 
 @dataclass(frozen=True, slots=True)

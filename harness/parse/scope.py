@@ -27,6 +27,8 @@ def tables_of(tree: exp.Expr, *, fold: bool) -> list[Ref]:
         field = inside.args.get("field")
         if isinstance(field, exp.Column) and not _is_cte(field, field.this, fold=fold):
             found.add((field.name.lower(), field.table.lower() or None, field.db.lower() or None, False))
+        elif isinstance(field, exp.Literal):
+            found.add((field.name.lower(), None, None, True))
     return sorted(found, key=str)
 
 

@@ -1,0 +1,28 @@
+"""What a metric is: declared needs, a formula with its source, and a pure function from evidence to a score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from harness.results.evidence import Evidence, Score
+
+Ask: TypeAlias = Callable[[str], str]
+"""The one effect a metric may have: a prompt to the judge, its answer back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric as the registry lists it.
+
+    `needs` names the evidence to collect (gold, plan, timings:k, extra_snapshots, schema, judge, answer, steps).
+    `range` is the lowest and highest value; `citation` says where the definition comes from.
+    """
+
+    name: str
+    needs: frozenset[str]
+    citation: str
+    formula: str
+    range: tuple[float, float]
+    compute: Callable[[Evidence, Ask | None], Score]
