@@ -41,9 +41,9 @@ def _command(entry: tuple[str, click.Command]) -> str:
     name, command = entry
     context = click.Context(command, info_name=f"sqlassay {name}")
     usage = " ".join(command.collect_usage_pieces(context))
-    about = " ".join((command.help or "").split())
+    about = " ".join((command.help or "").split()).replace("<", "&lt;")
     options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
-    rows = [(_option(option, context), option.help or "") for option in options]
+    rows = [(_option(option, context), (option.help or "").replace("<", "&lt;")) for option in options]
     table = _table(("option", "meaning"), rows) if rows else ""
     return f"### `sqlassay {name} {usage}`\n\n{about}\n\n{table}".rstrip()
 
