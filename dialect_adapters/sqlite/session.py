@@ -86,8 +86,15 @@ class SqliteSession:
 
     def rollback(self) -> None:
         """End the transaction; where the statement's process was ended, its transaction ended with it."""
-        if not self._ended:
+        if self._ended:
+            return
+        try:
             self._ask({"op": "rollback"})
+        except SessionLostError:
+            with contextlib.suppress(StatementError):  # a cancel may arrive just after the statement's own end
+                self._explain_loss()
+            if not self._ended:
+                raise
 
     def cancel(self) -> None:
         """Ask the worker's parent to kill this session's process, over a connection of its own."""
