@@ -15,6 +15,7 @@ from pathlib import Path
 from cases.case import Case
 from cases.errors import InputError
 from cases.faults import Faults
+from cases.presets import preset_names
 
 _DIALECT = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -50,6 +51,10 @@ def check_cases(
         if earlier is not item:
             place = f"{earlier.file.name}:{earlier.line}" if earlier.line else earlier.file.name
             faults.add(_fault(item, "id", f"case '{item.case.id}' stands already at {place}", "Give it its own id"))
+        preset = item.case.policy.preset if item.case.policy else None
+        if preset is not None and preset not in preset_names():
+            message = f"unknown policy preset '{preset}'"
+            faults.add(_fault(item, "policy.preset", message, _listed("presets", preset_names())))
         _check_places(item, snapshots, routes, faults)
         _check_sql(item, routes, installed, faults)
 

@@ -15,6 +15,7 @@ from cases.formats.header import PackHeader
 from cases.formats.snapshots import build_snapshot
 from cases.pack import Pack, PackSettings
 from cases.paths import inside
+from cases.presets import preset_names
 from cases.reading import json_lines
 from cases.snapshot import Snapshot
 from cases.yaml_reading import YamlDocument, read_yaml
@@ -100,6 +101,10 @@ def _check_header(header: PackHeader, snapshots: tuple[Snapshot, ...], document:
     for route, target in header.routes.items():
         if target is not None and target not in known:
             fault("routes", route, message=f"unknown snapshot '{target}'", remedy=listed)
+    preset = header.policy.preset if header.policy else None
+    if preset is not None and preset not in preset_names():
+        remedy = f"Known presets: {', '.join(preset_names())}"
+        fault("policy", "preset", message=f"unknown policy preset '{preset}'", remedy=remedy)
     for target, tables in header.visible.items():
         if target not in known:
             fault("visible", target, message=f"unknown snapshot '{target}'", remedy=listed)
