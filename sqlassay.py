@@ -87,7 +87,7 @@ def guard(sql: str, dialect: str) -> GuardVerdict:
     """
     from dialect_adapters.registry import adapter
     from harness.guard import check
-    from harness.parse import Parser
+    from harness.parse.parser import Parser
 
     rules = adapter(dialect).rules
     with Parser() as parser:

@@ -10,7 +10,7 @@ from cases.pack import Pack
 from cases.policy import Policy
 from dialect_adapters.contract import GrammarRules, Limits, Pins
 from harness.metrics.contract import Metric
-from harness.parse import Parser
+from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
 from harness.results.parsed import ParsedQuery
 from sandboxes.contract import SnapshotImage

@@ -112,7 +112,7 @@ def _before_execution(
     if route.snapshot is None:
         return Verdict.ERROR, route.reason
     if not guard.allowed:
-        if parsed.error is not None and guard.node == "syntax_error":
+        if guard.node == "unparsable" and guard.statement is None:
             return Verdict.ERROR, f"not run: {guard.reason}"
         return Verdict.BLOCKED, guard.reason
     return None
@@ -123,7 +123,9 @@ def _why_no_prediction(prediction: Prediction | None) -> str:
     if prediction is None:
         return "the agent gave no answer for this case"
     error = prediction.metadata.get("agent_error")
-    return f"the agent gave no SQL: {error}" if error else "the agent gave an empty statement"
+    if error:
+        return f"the agent gave no SQL: {error}"
+    return "the agent gave no SQL" if prediction.sql is None else "the agent gave an empty statement"
 
 
 def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from cases.pack import Pack
 from cases.predictions import check_known, read_predictions
 from harness.agents.contract import Agent
 from harness.agents.file import FileAgent
-from harness.agents.registry import open_agent
+from harness.agents.registry import agent as find_agent
 from harness.agents.request import AgentRequest
 from harness.desk import Desk
 from harness.run.options import RunConfig
@@ -23,17 +22,16 @@ from harness.run.options import RunConfig
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """One agent shared by all workers. `lock` keeps one request in flight: an agent need not be thread-safe."""
+    """One agent shared by all workers; agents are callable from several threads at once."""
 
     agent: Agent
     label: str
     digest: str | None
     routes: tuple[str, ...]
     timeout: float
-    lock: threading.Lock
     unused: tuple[str, ...] = ()
 
-    def ask(self, case: Case, trial: int, desk: Desk) -> Prediction | None:
+    def ask(self, case: Case, trial: int, desk: Desk) -> Prediction:
         """Return the agent's prediction; the request holds nothing of the gold."""
         request = AgentRequest(
             case_id=case.id,
@@ -45,8 +43,7 @@ class Asker:
             trial=trial,
             deadline=self.timeout,
         )
-        with self.lock:
-            return self.agent.predict(request)
+        return self.agent.predict(request)
 
 
 @contextmanager
@@ -61,13 +58,13 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
     digest: str | None = None
     unused: tuple[str, ...] = ()
     if config.agent is not None:
-        agent, label = open_agent(config.agent), config.agent
+        agent, label = find_agent("callable", config.agent), config.agent
     else:
         predictions, label, digest = _predictions(config, pack)
         check_known(predictions, pack, allow_unknown=config.allow_unknown)
         agent = FileAgent(_of_dialect(predictions, config.dialect))
         unused = _unused(predictions, config)
-    asker = Asker(agent, label, digest, routes, config.agent_timeout, threading.Lock(), unused)
+    asker = Asker(agent, label, digest, routes, config.agent_timeout, unused)
     try:
         yield asker
     finally:

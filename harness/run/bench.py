@@ -12,7 +12,7 @@ from dialect_adapters.contract import Adapter, Limits, Mode
 from dialect_adapters.registry import adapter as find_adapter
 from harness.desk import Desk, Rules
 from harness.metrics.registry import metrics
-from harness.parse import Parser
+from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
 from harness.run.options import RunConfig
 from harness.run.screen import Screen

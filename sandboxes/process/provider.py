@@ -50,6 +50,7 @@ class ProcessProvider:
     """Runs file-based engines whose server is a Python program, each server in a jail of its own."""
 
     name = "process"
+    needs_engine = False
 
     def __init__(self) -> None:
         """Start nothing yet."""
