@@ -10,7 +10,7 @@ from dialect_adapters.contract import GrammarRules
 from harness.guard.lexer import Lexed, Token, lex
 from harness.guard.names import Names, call_trouble, table_trouble, word_trouble
 from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES
-from harness.results.parsed import ParsedQuery
+from harness.results.parsed import SYNTAX_ERROR, ParsedQuery
 from harness.results.verdicts import GuardVerdict
 
 MAX_BYTES = 32 * 1024
@@ -46,7 +46,7 @@ def check(
     no = _text_trouble(lexed)
     if no is None and (utility := _utility(lexed, sql, rules, names)) is not None:
         return utility
-    no = no or _parse_trouble(parsed, lexed)
+    no = no or _word_trouble(parsed, lexed, rules, names) or _parse_trouble(parsed, lexed)
     no = no or _tree_trouble(parsed, lexed, rules, profile) or _name_trouble(parsed, lexed, rules, names)
     if no is not None:
         return _rejected(no, parsed, lexed, profile)
@@ -92,7 +92,8 @@ def _bare(name: str | None) -> str | None:
 def _parse_trouble(parsed: ParsedQuery, lexed: Lexed) -> _No | None:
     """Judge what the parser made of the text: it must have read what the engine will read."""
     if parsed.error is not None:
-        return _No(f"the parser cannot vouch for it: {parsed.error}", "unparsable")
+        node = "syntax_error" if parsed.error.startswith(SYNTAX_ERROR) else "unparsable"
+        return _No(f"the parser cannot vouch for it: {parsed.error}", node)
     if parsed.statements != 1:
         return _No(f"{parsed.statements} statements where one is allowed", "statements")
     if parsed.rejected:
@@ -120,14 +121,21 @@ def _tree_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, profil
         return _No(f"a statement of kind '{parsed.root}' is not allowed under profile {profile}", parsed.root)
     if chosen.objects and not any(token.text in chosen.objects for token in lexed.tokens[1:6]):
         return _No("only tables, views and indexes may be changed", parsed.root)
+    return None
+
+
+def _word_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names) -> _No | None:
+    """Judge words that are denied wherever they stand, so that a text no parser can read is still named for them."""
     into = any(token.kind == "word" and token.text == "into" for token in lexed.tokens)
-    if into and parsed.nodes.isdisjoint({"insert", "merge"}):
+    if into and parsed.nodes.isdisjoint({"insert", "merge"}) and not _started(lexed.tokens):
         return _No("INTO writes somewhere", "into")
     code = lexed.code()
     for pattern, reason in rules.rejected_text:
         if re.search(pattern, code):
             return _No(reason, "text")
-    return None
+    created = names.with_tables(parsed) if parsed.root == "create" else names
+    trouble = word_trouble(lexed.tokens, created)
+    return None if trouble is None else _No(*trouble)
 
 
 def _name_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names) -> _No | None:
@@ -136,9 +144,6 @@ def _name_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names:
         schema = table.schema if table.catalog is None else f"{table.catalog}.{table.schema}"
         if (trouble := table_trouble(table.name, schema, names)) is not None:
             return _No(*trouble)
-    created = names.with_tables(parsed) if parsed.root == "create" else names
-    if (trouble := word_trouble(lexed.tokens, created)) is not None:
-        return _No(*trouble)
     if (trouble := call_trouble(lexed.tokens, parsed.list_names, names)) is not None:
         return _No(*trouble)
     if rules.functional_notation and parsed.unresolved:

@@ -10,7 +10,6 @@ from cases.verdicts import Cause, Verdict
 from harness.metrics.structural import same_tables
 from harness.results.evidence import Evidence
 from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import Comparison
 
 _BY_VERDICT = {
     Verdict.INFRASTRUCTURE: Cause.INFRASTRUCTURE,
@@ -27,16 +26,27 @@ _DATE_WORDS = re.compile(
     r"|str_to_time|strtotime|tsordsto\w+|time_to_str|to_date|to_timestamp|year|month|day|quarter|week|extract|timestamp\w*)\b",
     re.IGNORECASE,
 )
-_TYPE_WORDS = (
-    "numbers as text",
-    "text_numbers",
-    "numeric text",
-    "text as number",
-    "type",
-    "temporal",
-    "scale",
-    "tolerance",
-)
+_PROVEN = {
+    "order ignored": Cause.WRONG_ORDER,
+    "numbers as text": Cause.TYPE_ONLY,
+    "booleans as integers": Cause.TYPE_ONLY,
+    "decimal scale ignored": Cause.TYPE_ONLY,
+    "dates as text": Cause.TYPE_ONLY,
+    "seconds only": Cause.TYPE_ONLY,
+    "naive times as UTC": Cause.TYPE_ONLY,
+}
+"""What it proves that a looser policy, by the name the comparator gives it, would have matched."""
+
+_SUGGESTED = {
+    "multiplicity set": Cause.DUPLICATES,
+    "columns in any order": Cause.PROJECTION_MISMATCH,
+    "extra columns allowed": Cause.PROJECTION_MISMATCH,
+    "extra columns allowed in any order": Cause.PROJECTION_MISMATCH,
+    "relative tolerance 1e-6": Cause.TYPE_ONLY,
+    "tolerance 0.01": Cause.TYPE_ONLY,
+    "order ignored, columns in any order, extra allowed": Cause.PROJECTION_MISMATCH,
+}
+"""What it suggests where the texts show no better reason."""
 
 
 def likely_cause(evidence: Evidence) -> Cause | None:
@@ -49,7 +59,7 @@ def likely_cause(evidence: Evidence) -> Cause | None:
         return Cause.WRONG_ROUTE
     if evidence.verdict is Verdict.BLOCKED:
         node = None if evidence.guard is None else evidence.guard.node
-        return {"unknown_table": Cause.TABLE_MISMATCH, "unparsable": Cause.EXECUTION_FAILURE}.get(
+        return {"unknown_table": Cause.TABLE_MISMATCH, "syntax_error": Cause.EXECUTION_FAILURE}.get(
             node or "", Cause.UNSAFE_BLOCK
         )
     if evidence.verdict in _BY_VERDICT:
@@ -73,27 +83,15 @@ def _from_facts(evidence: Evidence) -> Cause:
     if gold is None or predicted is None or gold.error is not None or predicted.error is not None:
         return fallback
     comparison = evidence.executions[-1].comparison if evidence.executions else None
-    if not failed and comparison is not None and (cause := _from_comparison(comparison)) is not None:
-        return cause
+    looser = (comparison.looser or "") if comparison is not None and not failed else ""
+    if looser in _PROVEN:
+        return _PROVEN[looser]
     if not same_tables(gold, predicted):
         return Cause.TABLE_MISMATCH
     if failed:
         return fallback
-    return next((cause for rule, cause in _RULES if rule(gold, predicted)), fallback)
-
-
-def _from_comparison(comparison: Comparison) -> Cause | None:
-    """Return the cause a looser policy proves: it would have matched but for types, order or duplicates."""
-    looser = (comparison.looser or "").lower()
-    if not looser:
-        return None
-    if "order" in looser and "column" not in looser:
-        return Cause.WRONG_ORDER
-    if "multiplicity" in looser or "set" in looser.split():
-        return Cause.DUPLICATES
-    if any(word in looser for word in _TYPE_WORDS):
-        return Cause.TYPE_ONLY
-    return Cause.PROJECTION_MISMATCH if "column" in looser else None
+    shown = next((cause for rule, cause in _RULES if rule(gold, predicted)), None)
+    return shown or _SUGGESTED.get(looser, fallback)
 
 
 def _filters(gold: ParsedQuery, predicted: ParsedQuery) -> tuple[list[str], list[str]]:

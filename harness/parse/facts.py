@@ -16,6 +16,7 @@ from harness.parse.lexmap import lexmap, nesting
 from harness.parse.order import order_facts
 from harness.parse.resolve import Resolver
 from harness.parse.scope import folds_quoted, tables_of
+from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
 MAX_DEPTH = 200
@@ -32,7 +33,7 @@ def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dic
     try:
         facts.update(_facts(sql, dialect, tables))
     except SqlglotError as error:
-        facts["error"] = _first_line(error)
+        facts["error"] = f"{SYNTAX_ERROR}: {_first_line(error)}"
     except RecursionError:
         facts["error"] = "nested too deep to parse"
     except MemoryError:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+SYNTAX_ERROR = "syntax error"
+"""How `ParsedQuery.error` begins where the text itself is at fault; other errors are about size, depth or time."""
+
 
 @dataclass(frozen=True, slots=True)
 class TableRef:
