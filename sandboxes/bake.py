@@ -104,28 +104,36 @@ class Bakery:
             key=key, dialect=adapter.name, ref=tag, image_id=baked.image_id, base=base, catalogs=baked.catalogs
         )
         self.store.save(stored, password)
+        self._remove_orphans(labels, stored.image_id)
         return stored
+
+    def _remove_orphans(self, labels: dict[str, str], image_id: str) -> None:
+        """Remove earlier images of this key and cache: a killed bake leaves one that no catalogue names."""
+        wanted = [f"{name}={value}" for name, value in labels.items()]
+        for image in self._api.images(filters={"label": wanted}):
+            if image["Id"] != image_id:
+                self._remove(str(image["Id"]))
 
     def collect(self) -> tuple[str, ...]:
         """Remove the images that were not used for longest, never one in use; return the removed names."""
         removed = []
         for used, stored in self.store.by_use()[KEEP_IMAGES:]:
-            if time.time() - used > _FRESH_SECONDS and self._remove(stored):
+            if time.time() - used > _FRESH_SECONDS and self._remove(stored.ref):
                 self.store.forget(stored.key)
                 removed.append(stored.ref)
         return tuple(removed)
 
-    def _remove(self, stored: StoredImage) -> bool:
+    def _remove(self, ref: str) -> bool:
         """Remove one image and return False where a container still uses it."""
         try:
-            self._api.remove_image(stored.ref)
+            self._api.remove_image(ref)
         except ImageNotFound:
             return True
         except APIError as fault:
             if fault.status_code != 409:
-                _log.warning("image %s could not be removed: %s", stored.ref, fault)
+                _log.warning("image %s could not be removed: %s", ref, fault)
             return False
         except (DockerException, RequestException) as fault:
-            _log.warning("image %s could not be removed: %s", stored.ref, fault)
+            _log.warning("image %s could not be removed: %s", ref, fault)
             return False
         return True

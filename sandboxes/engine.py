@@ -18,7 +18,9 @@ from sandboxes.contract import Notice
 from sandboxes.locks import exclusive
 
 EnginePolicy = Literal["auto", "ask", "none"]
-PACKAGES = ("docker.io", "iptables")
+PACKAGES = ("docker.io", "iptables", "mmdebstrap")
+"""The engine, what it needs to publish ports, and the tool that builds base images where no registry is reached."""
+
 _START_SECONDS = 60
 _PID_FILES = (Path("/var/run/docker.pid"), Path("/run/docker.pid"))
 
@@ -71,7 +73,7 @@ def _refuse_unless_allowed(policy: EnginePolicy, fault: EngineUnavailableError) 
 
 def _agreed() -> bool:
     """Ask the person at the terminal whether a root daemon may be started."""
-    step = "start dockerd" if shutil.which("dockerd") else f"install {' and '.join(PACKAGES)} and start dockerd"
+    step = "start dockerd" if shutil.which("dockerd") else f"install {', '.join(PACKAGES)} and start dockerd"
     sys.stderr.write(f"No container engine answers. May I {step} as root? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
@@ -80,7 +82,7 @@ def _agreed() -> bool:
 def _bring_up(notice: Notice) -> None:
     """Install the engine where it is missing, start it unless one runs already, and wait until it answers."""
     if shutil.which("dockerd") is None:
-        notice(f"installing {' and '.join(PACKAGES)}, about 30 s")
+        notice(f"installing {', '.join(PACKAGES)}, about 30 s")
         apt.install(PACKAGES)
     log = cache_dir() / "dockerd.log"
     if _running_daemon() is None:

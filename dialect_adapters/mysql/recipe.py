@@ -36,6 +36,11 @@ _SETTINGS = (
     "--performance-schema=OFF",
     "--log-error-verbosity=1",
     "--max-allowed-packet=64M",
+    # Temporary tables: 64 MB each in memory, 128 MB in all, then on disk; the default is sized for the whole machine.
+    "--tmp-table-size=64M",
+    "--max-heap-table-size=64M",
+    "--temptable-max-ram=128M",
+    "--temptable-max-mmap=0",
     "--skip-networking",
 )
 

@@ -37,6 +37,7 @@ class DockerProvider:
     """Registered as `docker`. One provider per run; safe to use from several threads."""
 
     name = "docker"
+    needs_engine = True
 
     def __init__(
         self,
@@ -172,6 +173,10 @@ class DockerProvider:
     ) -> container.Plan:
         """Return what the container runs: the server, in WRITE mode on a copy of the data in memory."""
         recipe = adapter.recipe
+        if mode not in recipe.serve:
+            raise InfrastructureError(
+                f"{adapter.name} has no server for {mode.value} mode", remedy="Use another dialect"
+            )
         space = self._space(engine, adapter, image) if mode is Mode.WRITE else None
         data = space.target if space else recipe.data_dir
         argv = (*container.fill(recipe.serve[mode], recipe, image.base.bin_dir, data), *channel.options())

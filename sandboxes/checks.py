@@ -1,0 +1,123 @@
+"""What works on this machine, as facts: `sqlassay doctor` prints them with the line that fixes what does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cases.errors import EngineUnavailableError, InfrastructureError
+from dialect_adapters.contract import ServerRecipe
+from dialect_adapters.registry import adapter, names
+from sandboxes import apt
+from sandboxes.cache import cache_dir
+
+if TYPE_CHECKING:
+    from sandboxes.docker.client import Engine
+
+_NEEDED_FREE_MB = 2048
+_MB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fact: what was found, whether it is as it should be, the line that fixes it, whether a dialect needs it."""
+
+    name: str
+    ok: bool
+    found: str
+    fix: str = ""
+    decides: bool = False
+
+
+def examine() -> tuple[Finding, ...]:
+    """Return every fact about this machine, for every installed dialect."""
+    recipes = tuple(adapter(name).recipe for name in names())
+    return (*machine_findings(), *process_findings(), *container_findings(recipes))
+
+
+def process_findings() -> tuple[Finding, ...]:
+    """Return whether file-based engines can run in a jailed process here, and by which method."""
+    from sandboxes.process.interpreter import host_interpreter
+    from sandboxes.process.jail import JailSpec, find_jailer
+
+    try:
+        here = host_interpreter()
+        jailer = find_jailer(JailSpec((str(here.program), "-c", "import sqlite3"), {}, here.paths, here.hidden))
+    except InfrastructureError as fault:
+        return (Finding("jailed process", False, fault.message, fault.remedy, decides=True),)
+    return (Finding("jailed process", True, f"{jailer.description}, SQLite {here.sqlite_version}", decides=True),)
+
+
+def container_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
+    """Return the facts about the container engine, its limits and the base images of these recipes."""
+    # Imported here: the client library costs 0.4 s, which nobody else should pay.
+    from sandboxes.docker.client import connect
+
+    try:
+        engine = connect(timeout=10)
+    except EngineUnavailableError as fault:
+        return (Finding("container engine", False, fault.message, fault.remedy, decides=True),)
+    try:
+        return (*_engine(engine), *(_base(engine, recipe) for recipe in recipes))
+    finally:
+        engine.api.close()
+
+
+def _engine(engine: Engine) -> tuple[Finding, ...]:
+    """Return whether the engine answers, shares sockets and enforces every limit."""
+    from sandboxes.docker.limits import missing
+
+    facts = engine.facts
+    found = f"{facts.get('ServerVersion', 'unknown')} at {engine.address}, cgroup v{facts.get('CgroupVersion', '1')}"
+    rootless = "rootless" in " ".join(map(str, facts.get("SecurityOptions") or ()))
+    off = missing(facts)
+    channel = "unix sockets, no network" if engine.shares_sockets else "ports published on the engine's host"
+    fix = _limits_remedy(rootless=rootless) if off else ""
+    return (
+        Finding("container engine", True, found + (", rootless" if rootless else ""), decides=True),
+        Finding("container channel", True, channel),
+        Finding("container limits", not off, f"off: {', '.join(off)}" if off else "all enforced", fix),
+    )
+
+
+def _limits_remedy(*, rootless: bool) -> str:
+    """Return the line that brings missing limits back."""
+    if rootless:
+        return "Delegate the controllers: systemctl edit user@.service, [Service] Delegate=cpu cpuset memory pids"
+    return "Boot the kernel with cgroup_enable=memory swapaccount=1, and the engine with its default seccomp profile"
+
+
+def _base(engine: Engine, recipe: ServerRecipe) -> Finding:
+    """Return where a dialect's base image is, or will be had from."""
+    from sandboxes.contract import BaseImage
+    from sandboxes.images.local import LocalSource
+
+    name = f"base image for {recipe.dialect}"
+    local = LocalSource(engine.api).find(recipe, _silent)
+    if isinstance(local, BaseImage):
+        return Finding(name, True, f"{local.ref} ({local.version or 'version unknown'})")
+    buildable = bool(apt.mirrors()) and (shutil.which("mmdebstrap") is not None or apt.can_install())
+    if buildable:
+        return Finding(name, True, "is built from Debian packages on first use, about 30 s")
+    return Finding(name, False, "not here yet", f"docker pull {recipe.registry_image}")
+
+
+def _silent(line: str) -> None:
+    """Take a phase line and say nothing: looking is no phase."""
+
+
+def machine_findings() -> tuple[Finding, ...]:
+    """Return the facts that need no sandbox: Python, cache folder, free disk."""
+    cache = cache_dir()
+    free = shutil.disk_usage(cache).free // _MB
+    roomy = free >= _NEEDED_FREE_MB
+    writable = os.access(cache, os.W_OK)
+    return (
+        Finding("python", True, ".".join(map(str, sys.version_info[:3]))),
+        Finding("cache folder", writable, str(cache), "" if writable else f"chmod u+rwx {cache}"),
+        Finding("free disk", roomy, f"{free} MB", "" if roomy else f"Free {_NEEDED_FREE_MB} MB in {cache}"),
+    )
