@@ -9,11 +9,14 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from cases.catalog import Catalog
 from harness.parse.frames import receive, send
 from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, TableRef
+
+if TYPE_CHECKING:
+    # The worker imports this package too and needs no data models.
+    from cases.catalog import Catalog
 
 DEADLINE = 2.0
 """Seconds one text may take before its worker is killed."""
