@@ -112,7 +112,7 @@ def _before_execution(
     if route.snapshot is None:
         return Verdict.ERROR, route.reason
     if not guard.allowed:
-        if guard.node == "unparsable" and guard.statement is None:
+        if guard.node == "syntax_error" and guard.statement is None:
             return Verdict.ERROR, f"not run: {guard.reason}"
         return Verdict.BLOCKED, guard.reason
     return None
