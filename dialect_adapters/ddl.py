@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -27,14 +28,19 @@ class TableDdl:
     foreign_keys: tuple[str, ...] = ()
 
 
-def metadata_of(tables: Sequence[TableDef], type_of: TypeMap, *, foreign_keys: bool) -> MetaData:
-    """Return the tables as SQLAlchemy MetaData; foreign keys only where asked for."""
+def metadata_of(
+    tables: Sequence[TableDef], type_of: TypeMap, *, foreign_keys: bool, quote: bool | None = None
+) -> MetaData:
+    """Return the tables as SQLAlchemy MetaData; foreign keys only where asked for.
+
+    `quote` True quotes every name: no list of reserved words is complete. None reads better, for people and agents.
+    """
     metadata = MetaData()
     known = {table.name for table in tables}
     for table in tables:
-        built = Table(table.name, metadata, *_columns(table, type_of), *_keys(table))
+        built = Table(table.name, metadata, *_columns(table, type_of, quote), *_keys(table), quote=quote)
         for number, columns in enumerate(table.indexes):
-            Index(f"ix_{table.name}_{number}"[:60], *(built.c[name] for name in columns))
+            Index(_index_name(table.name, number), *(built.c[name] for name in columns))
     if foreign_keys:
         for table in tables:
             for key in table.foreign_keys:
@@ -51,7 +57,7 @@ def table_ddl(
 
     With `inline` foreign keys stand inside CREATE TABLE (for engines that cannot add them later, and for reading).
     """
-    metadata = metadata_of(tables, type_of, foreign_keys=foreign_keys)
+    metadata = metadata_of(tables, type_of, foreign_keys=foreign_keys, quote=True)
     return tuple(_spell(metadata.tables[table.name], dialect, inline=inline) for table in tables)
 
 
@@ -60,7 +66,13 @@ def schema_text(metadata: MetaData, dialect: Dialect, names: Sequence[str]) -> s
     return "\n\n".join(_spell(metadata.tables[name], dialect, inline=True).create + ";" for name in names)
 
 
-def _columns(table: TableDef, type_of: TypeMap) -> list[Column[Any]]:
+def _index_name(table: str, number: int) -> str:
+    """Return an index's name: within every engine's length, and of one table alone where names are per database."""
+    suffix = hashlib.sha256(table.encode()).hexdigest()[:8]
+    return f"ix_{table[:30]}_{suffix}_{number}"
+
+
+def _columns(table: TableDef, type_of: TypeMap, quote: bool | None) -> list[Column[Any]]:
     """Return a table's columns; a column of a primary key is never nullable."""
     keyed = {name for key in (table.primary_key, *table.unique, *table.indexes) for name in key}
     keyed.update(name for key in table.foreign_keys for name in key.columns)
@@ -71,6 +83,7 @@ def _columns(table: TableDef, type_of: TypeMap) -> list[Column[Any]]:
             nullable=column.nullable and column.name not in table.primary_key,
             comment=column.comment or None,
             autoincrement=False,
+            quote=quote,
         )
         for column in table.columns
     ]

@@ -91,6 +91,9 @@ def _fetched(session: Session, sql: str, limits: Limits, watchdog: _Watchdog) ->
             return Failure(error.kind, error.message, seconds)
     else:
         seconds = watchdog.finish()
+        if not watchdog.expired and not relation.columns:
+            # Otherwise two statements that do nothing, a comment and a SET, would agree.
+            return Failure(FailureKind.ERROR, "the statement gives no result: it is empty, or it is no query", seconds)
         if not watchdog.expired:
             return Rows(relation, seconds)
     return _timeout(limits.timeout, seconds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,7 @@ import pymysql
 
 from cases.errors import InputError
 from cases.relation import Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
+from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError
 from dialect_adapters.mysql.values import relation_of
 from dialect_adapters.mysql.wire import Wire
 
@@ -26,8 +24,6 @@ COLLATION = "utf8mb4_0900_bin"
 _GRACE = 1.6
 """Seconds past our own deadline after which a silent socket counts as lost: within the promised two."""
 _LONGEST_LOGIN = 32
-_NOTHING = re.compile(r"(?>\s|;|--(?:\s[^\n]*)?(?:\n|$)|#[^\n]*(?:\n|$)|/\*(?!!).*?\*/)*+", re.DOTALL)
-"""Only white space, semicolons and comments; atomic, so that no text makes it slow."""
 
 
 class MysqlSession:
@@ -58,11 +54,7 @@ class MysqlSession:
     def fetch(self, sql: str, limits: Limits) -> Relation:
         """Run exactly one statement and return its whole result as typed values."""
         self._wire.deadline(limits.timeout + _GRACE)
-        relation = relation_of(self._wire.query(sql, limits))
-        if not relation.columns and _NOTHING.fullmatch(sql):
-            # The server answers a lone comment with OK, as if something had been done.
-            raise StatementError(FailureKind.ERROR, "the statement is empty")
-        return relation
+        return relation_of(self._wire.query(sql, limits))
 
     def rollback(self) -> None:
         """Undo everything. A connection given up at a limit is undone by the server when it is closed."""

@@ -1,0 +1,27 @@
+"""MySQL in containers passes the execution conformance suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialect_adapters.conformance import Bench, ExecutionConformance
+
+
+@pytest.mark.docker
+class TestMysqlDocker(ExecutionConformance):
+    """MySQL by the docker provider."""
+
+    dialect = "mysql"
+    provider = "docker"
+    leak = ("SET @kept := 1", "SELECT @kept AS kept")
+    spy = "SHOW FULL PROCESSLIST"
+
+    @pytest.mark.xfail(
+        reason="mysql: SHOW PROCESSLIST returns the text of sessions of the same login, and no privilege takes that "
+        "away; gold and prediction share no server, and the guard refuses the statement",
+        raises=AssertionError,
+        strict=True,
+    )
+    def test_other_sessions_text_is_hidden(self, bench: Bench) -> None:
+        """A reader cannot read what another session of its own login runs."""
+        super().test_other_sessions_text_is_hidden(bench)

@@ -1,0 +1,18 @@
+"""Postgres in containers passes the execution conformance suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialect_adapters.conformance import ExecutionConformance
+
+
+@pytest.mark.docker
+class TestPostgresDocker(ExecutionConformance):
+    """Postgres by the docker provider."""
+
+    dialect = "postgres"
+    provider = "docker"
+    other_database = ("SELECT * FROM secret", "SELECT * FROM beta.secret", "SELECT * FROM beta.public.secret")
+    leak = ("SET application_name = 'left over'", "SHOW application_name")
+    spy = "SELECT * FROM pg_stat_activity"

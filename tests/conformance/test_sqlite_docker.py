@@ -1,0 +1,16 @@
+"""SQLite in containers passes the execution conformance suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialect_adapters.conformance import ExecutionConformance
+
+
+@pytest.mark.docker
+class TestSqliteDocker(ExecutionConformance):
+    """SQLite by the docker provider."""
+
+    dialect = "sqlite"
+    provider = "docker"
+    leak = ("CREATE TEMPORARY TABLE kept (id INT)", "SELECT count(*) AS c FROM sqlite_master")

@@ -1,0 +1,16 @@
+"""SQLite in jailed workers passes the execution conformance suite."""
+
+from __future__ import annotations
+
+import pytest
+
+from dialect_adapters.conformance import ExecutionConformance
+
+
+@pytest.mark.jail
+class TestSqliteProcess(ExecutionConformance):
+    """SQLite by the process provider."""
+
+    dialect = "sqlite"
+    provider = "process"
+    leak = ("CREATE TEMPORARY TABLE kept (id INT)", "SELECT count(*) AS c FROM sqlite_master")
