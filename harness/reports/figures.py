@@ -73,7 +73,7 @@ def header_json(run: RunResult) -> dict[str, Json]:
         "case_set": manifest.case_set,
         "dialect": manifest.dialect,
         "engine_version": manifest.engine_version,
-        "image": manifest.image,
+        "image": base_name(manifest.image),
         "isolation": manifest.isolation.model_dump(mode="json"),
         "agent": base_name(manifest.agent),
         "policy_digest": manifest.policy_digest,

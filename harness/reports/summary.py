@@ -45,7 +45,7 @@ def summary_json(run: RunResult) -> dict[str, Json]:
         "problems": list(run.problems),
         "breaches": list(run.breaches),
         "base": {
-            "image": manifest.base_image,
+            "image": base_name(manifest.base_image),
             "digest": manifest.base_digest,
             "source": manifest.base_source,
             "key": manifest.image_key,
@@ -105,7 +105,7 @@ def _facts(run: RunResult) -> str:
     lines = [
         f"- cases: {manifest.cases}, results: {len(run.results)} of {run.planned} planned, scorable: {run.scorable}",
         f"- mutations blocked: {run.blocked}",
-        f"- engine: {markdown(manifest.dialect)} {markdown(manifest.engine_version)}, image {markdown(manifest.image)}",
+        f"- engine: {markdown(f'{manifest.dialect} {manifest.engine_version}, image {base_name(manifest.image)}')}",
         f"- isolation: {markdown(figures.place(run))}",
         f"- predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
         f"- policy: {markdown(manifest.policy_digest)}, seed {manifest.seed}",

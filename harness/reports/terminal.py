@@ -10,6 +10,7 @@ from rich.text import Text
 
 from harness.reports import figures
 from harness.reports.escape import one_line
+from harness.reports.files import base_name
 from harness.results.run_result import RunResult
 
 MINIMUM_WIDTH = 40
@@ -35,7 +36,8 @@ def render(run: RunResult, *, width: int, color: bool) -> str:
             console.print(table)
     for line in _facts(run):
         console.print(Text(one_line(line)), soft_wrap=True)
-    return f"{buffer.getvalue()}{one_line(run.verdict_line)}"
+    lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
+    return "\n".join([*lines, one_line(run.verdict_line)])
 
 
 def _scores(run: RunResult) -> Table:
@@ -75,7 +77,7 @@ def _facts(run: RunResult) -> list[str]:
         f"results: {len(run.results)} of {run.planned} planned, scorable: {run.scorable}",
         f"mutations blocked: {run.blocked}",
         f"predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
-        f"image: {manifest.image} (base {manifest.base_image}, {manifest.base_source})",
+        f"image: {base_name(manifest.image)} (base {base_name(manifest.base_image)}, {manifest.base_source})",
         f"isolation: {figures.place(run)}",
         *(_threshold(run, index) for index in range(len(run.thresholds))),
         *(f"problem: {line}" for line in run.problems),

@@ -126,7 +126,7 @@ def manifest(**fields: Any) -> Manifest:
         "packages": {"sqlglot": "30.30.0"},
         "dialect": "sqlite",
         "engine_version": "3.40.1",
-        "image": "host",
+        "image": "/home/someone/secret-folder/process/8f3a",
         "image_key": "k",
         "base_image": "host",
         "base_digest": "d",

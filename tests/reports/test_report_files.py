@@ -81,8 +81,11 @@ def test_a_failing_foreign_report_is_one_line(
         EntryPoint(name="junit", value="harness.reports.junit:write", group=registry.GROUP),
     ]
     monkeypatch.setattr(registry, "entry_points", lambda group: points)
-    with caplog.at_level(logging.WARNING):
-        assert [path.name for path in registry.write_all(mixed(), tmp_path)] == ["junit.xml"]
+    logger = logging.getLogger("sqlassay.reports")
+    logger.addHandler(caplog.handler)
+    monkeypatch.setattr(logger, "propagate", False)
+    assert [path.name for path in registry.write_all(mixed(), tmp_path)] == ["junit.xml"]
+    logger.removeHandler(caplog.handler)
     assert [record.getMessage().count("\n") for record in caplog.records] == [0]
     assert "report bad failed" in caplog.text
 
