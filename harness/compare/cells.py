@@ -1,0 +1,240 @@
+"""One cell at a time: its atom (class and canonical value under a policy) and whether two atoms are equal.
+
+An atom is a tuple whose first item names the class: null, bool, num, nan, inf, text, bytes, date, ts (naive),
+inst (aware), dur, timetz, uuid, json, seq, far, other. Two equal atoms are equal cells; two unequal ones may
+still be, because text also stands for what an engine without the type would have written.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from typing import cast
+from uuid import UUID
+
+from cases.policy import Policy
+from cases.relation import FarTemporal, Interval, Json
+from harness.compare import temporal
+from harness.compare.documents import freeze, read_document
+from harness.compare.numbers import Number, Tolerance, half_unit, near, scale_of, whole
+
+Atom = tuple[object, ...]
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_TIMES = frozenset({"date", "ts", "inst", "dur", "timetz"})
+_NULL: Atom = ("null",)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What a policy says about cells, with the tolerance that holds for the columns at hand."""
+
+    policy: Policy
+    tolerance: Tolerance
+
+    @classmethod
+    def of(cls, policy: Policy, *, float32: bool = False) -> Rules:
+        """Return the rules of a policy; float32 columns get its wider relative tolerance."""
+        relative = max(policy.rel_tol, policy.float32_rel_tol) if float32 else policy.rel_tol
+        return cls(policy, Tolerance(relative, policy.abs_tol))
+
+    def exact(self) -> Rules:
+        """Return the same rules without any tolerance: canonical equality."""
+        return replace(self, policy=self.policy.model_copy(update={"scale_aware": False}), tolerance=Tolerance(0, 0))
+
+    def atom(self, cell: object) -> Atom:
+        """Return the atom of any value; a value of no known class is kept by type and text."""
+        if cell is None:
+            return _NULL
+        maker = _MAKERS.get(type(cell)) or next(
+            (made for kind, made in _MAKERS.items() if isinstance(cell, kind)), None
+        )
+        try:
+            return ("other", type(cell).__name__, brief(cell)) if maker is None else maker(self, cell)
+        except (ValueError, OverflowError, RecursionError, InvalidOperation):  # a released buffer, a NaN payload …
+            return ("other", type(cell).__name__, brief(cell))
+
+    def same(self, left: Atom, right: Atom) -> bool:
+        """Tell whether two atoms are equal cells under the policy, tolerance included."""
+        if left == right:
+            return True
+        kinds = (left[0], right[0])
+        if kinds == ("num", "num"):
+            return self._close(left, right)
+        if kinds[0] == "text" and kinds[1] != "text":
+            return self._reads_as(right, cast(str, left[1]))
+        if kinds[1] == "text" and kinds[0] != "text":
+            return self._reads_as(left, cast(str, right[1]))
+        if kinds == ("seq", "seq"):
+            return self._same_items(cast(tuple[Atom, ...], left[1]), cast(tuple[Atom, ...], right[1]))
+        if set(kinds) == {"seq", "json"}:
+            return _document_of(left) == _document_of(right)
+        return self._same_moment(left, right)
+
+    def _same_items(self, left: tuple[Atom, ...], right: tuple[Atom, ...]) -> bool:
+        """Tell whether two arrays are equal item by item."""
+        return len(left) == len(right) and all(map(self.same, left, right))
+
+    def _close(self, left: Atom, right: Atom) -> bool:
+        """Compare two numbers: exactly where both are whole and not both floats, else within tolerance."""
+        first, second = cast(Number, left[2]), cast(Number, right[2])
+        if (left[1], right[1]) != ("f", "f") and whole(first) and whole(second):
+            return first == second
+        half = half_unit(first, second) if self.policy.scale_aware else None
+        return near(first, second, self.tolerance, half)
+
+    def _same_moment(self, left: Atom, right: Atom) -> bool:
+        """Compare a date with a timestamp, or a wall clock with an instant where the policy names its zone."""
+        kinds = {left[0], right[0]}
+        if kinds == {"date", "ts"}:
+            return self.policy.date_midnight and left[1] == right[1]
+        if kinds == {"ts", "inst"}:
+            return self.policy.naive_tz is not None and self.instant(left) == self.instant(right)
+        return False
+
+    def instant(self, moment: Atom) -> int:
+        """Return the instant of a date, wall clock or instant, in the policy's zone where it has none."""
+        micros = cast(int, moment[1])
+        if moment[0] == "inst" or self.policy.naive_tz is None:
+            return micros
+        return temporal.cut(
+            temporal.instant_in(micros, temporal.zone_named(self.policy.naive_tz)), self.policy.temporal_precision
+        )
+
+    def _reads_as(self, typed: Atom, text: str) -> bool:
+        """Tell whether a text says the value of a typed cell, where the policy reads such texts."""
+        read = self.read(text, frozenset({cast(str, typed[0])}))
+        return read is not None and self.same(typed, read)
+
+    def read(self, text: str, kinds: frozenset[str]) -> Atom | None:
+        """Read a text as one of the given classes if the policy allows and the text is one; else None."""
+        policy = self.policy
+        if policy.temporal_text and kinds & _TIMES:
+            found = temporal.read_text(text)
+            if found is not None:
+                return (found[0], temporal.cut(cast(int, found[1]), policy.temporal_precision))
+        if policy.uuid_text and "uuid" in kinds and _UUID.fullmatch(text):
+            return ("uuid", UUID(text).int)
+        if policy.text_numbers and "num" in kinds and _NUMBER.fullmatch(text):
+            return _number(Decimal(text))
+        if policy.json_text and kinds & {"json", "seq"}:
+            document = read_document(text, spell=self.text)
+            if document is not None:
+                return ("json", document)
+        return _far(text) if policy.temporal_text and "far" in kinds else None
+
+    def text(self, value: str) -> str:
+        """Return a text in the form the policy compares: normalised, folded, trimmed of spaces."""
+        policy = self.policy
+        norm = policy.text_norm == "NFC" and not value.isascii()
+        text = unicodedata.normalize("NFC", value) if norm else value
+        if policy.text_case == "fold":
+            text = unicodedata.normalize("NFC", text.casefold()) if norm else text.casefold()
+        if policy.text_trim == "right":
+            return text.rstrip(" ")
+        return text.strip(" ") if policy.text_trim == "both" else text
+
+    def moment(self, kind: str, micros: int) -> Atom:
+        """Return a time atom cut to the policy's precision."""
+        return (kind, temporal.cut(micros, self.policy.temporal_precision))
+
+
+def _number(value: Number) -> Atom:
+    """Return the atom of a number: its flavour (f float, d Decimal, i integer) and value; NaN and infinity apart."""
+    if isinstance(value, int):
+        return ("num", "i", int(value))
+    if isinstance(value, Decimal) and value.is_nan():
+        return ("nan",)
+    if isinstance(value, float) and math.isnan(value):
+        return ("nan",)
+    if value in (math.inf, -math.inf):
+        return ("inf", value > 0)
+    return ("num", "f" if isinstance(value, float) else "d", value)
+
+
+def _decimal_atom(rules: Rules, cell: Decimal) -> Atom:
+    """Return the atom of a Decimal; its scale tells it apart only where the policy looks at scales."""
+    atom = _number(cell)
+    return (*atom, scale_of(cell)) if atom[0] == "num" and rules.policy.scale_aware else atom
+
+
+def canonical(atom: Atom) -> Atom:
+    """Return an atom so that equality alone decides: 1, 1.0 and Decimal(1) become one."""
+    if atom[0] == "num":
+        return ("num", atom[2])
+    if atom[0] == "seq":
+        return ("seq", tuple(canonical(item) for item in cast(tuple[Atom, ...], atom[1])))
+    return atom
+
+
+def _document_of(atom: Atom) -> object:
+    """Return the JSON value of a json atom, or of an array seen as JSON."""
+    if atom[0] == "json":
+        return atom[1]
+    if atom[0] == "seq":
+        return ("l", tuple(_document_of(item) for item in cast(tuple[Atom, ...], atom[1])))
+    if atom[0] == "null":
+        return ("null",)
+    if atom[0] == "num":
+        return freeze(atom[2], spell=str)
+    return ("s", atom[1]) if atom[0] == "text" else atom
+
+
+def _far(text: str) -> Atom:
+    """Return the atom of a date outside Python's calendar: its ISO text, spaces and case apart."""
+    return (
+        "far",
+        " ".join(text.casefold().replace("t", " ").split()) if text[:1].isdigit() else text.casefold().strip(),
+    )
+
+
+def _moment_atom(rules: Rules, cell: datetime) -> Atom:
+    """Return the atom of a datetime."""
+    return rules.moment(*temporal.moment(cell))
+
+
+def _json_atom(rules: Rules, cell: Json) -> Atom:
+    """Return the atom of a JSON document; a broken one is kept by its text."""
+    document = read_document(cell.text, spell=rules.text)
+    return ("other", "Json", cell.text) if document is None else ("json", document)
+
+
+_MAKERS: dict[type, Callable[[Rules, object], Atom]] = cast(
+    dict[type, Callable[[Rules, object], Atom]],
+    {
+        bool: lambda rules, cell: ("num", "i", int(cell)) if rules.policy.bool_as_int else ("bool", bool(cell)),
+        int: lambda _, cell: _number(cell),
+        float: lambda _, cell: _number(cell),
+        Decimal: _decimal_atom,
+        str: lambda rules, cell: ("text", rules.text(cell)),
+        bytes: lambda _, cell: ("bytes", cell),
+        bytearray: lambda _, cell: ("bytes", bytes(cell)),
+        memoryview: lambda _, cell: ("bytes", cell.tobytes()),
+        datetime: _moment_atom,
+        date: lambda _, cell: ("date", temporal.midnight(cell)),
+        time: lambda rules, cell: rules.moment(*temporal.clock(cell)),
+        timedelta: lambda rules, cell: rules.moment("dur", temporal.length(cell)),
+        Interval: lambda rules, cell: rules.moment("dur", temporal.length(cell)),
+        UUID: lambda _, cell: ("uuid", cell.int),
+        Json: _json_atom,
+        dict: lambda rules, cell: ("json", freeze(cell, spell=rules.text)),
+        FarTemporal: lambda _, cell: _far(cell.text),
+        tuple: lambda rules, cell: ("seq", tuple(rules.atom(item) for item in cell)),
+        list: lambda rules, cell: ("seq", tuple(rules.atom(item) for item in cell)),
+    },
+)
+
+
+def brief(cell: object, limit: int = 60) -> str:
+    """Return a value as a person would read it, cut short; never fails."""
+    try:
+        text = repr(cell)
+    except Exception:  # noqa: BLE001 (a foreign value's repr may raise anything; evidence must still be printed)
+        text = f"<{type(cell).__name__}>"
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,199 @@
+"""A judgement made into evidence a person can act on: counts, first difference, mapping, what would have matched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from cases.policy import Policy
+from cases.relation import Relation
+from harness.compare.cells import brief
+from harness.compare.judge import Judgement, Mapping, Table, aligned, judge
+from harness.compare.matching import Budget, OutOfBudgetError
+from harness.compare.order import GoldOrder
+from harness.compare.partial import column_edges
+from harness.compare.rows import RowJudge, RowVerdict
+from harness.results.verdicts import Comparison, Difference
+
+_LOOSER_CELLS = 60_000
+_NEIGHBOURS = 100
+_STEPS = 500_000
+
+_REASONS = {
+    "exact": "the rows are equal",
+    "rows": "rows differ",
+    "set": "the sets of rows differ",
+    "multiplicity": "the same rows occur in other numbers",
+    "row_count": "the numbers of rows differ",
+    "row_order": "the rows are the same but stand in another order",
+    "tolerance": "no one-to-one pairing of rows lies within the tolerance",
+    "joint_columns": "no single column permutation fits all rows",
+    "names": "the column names do not agree",
+    "empty": "both results are empty",
+    "truncated": "a cut result proves nothing",
+    "budget": "too many ways to pair rows or columns to decide within the step budget",
+    "cut_tie": "the LIMIT cuts a tie, and hidden keys cannot be checked on the prediction",
+    "gold_nulls_order": "the gold itself does not place NULLs where nulls_order says",
+    "gold_nondeterministic": "the gold gave other rows when run again, so its order proves nothing",
+}
+_MATCHES = {
+    "rows": "the rows are equal",
+    "set": "the sets of rows are equal",
+    "tolerance": "the rows pair one to one within the tolerance",
+    "cut_tie": "the rows are equal but for members of the tie the LIMIT cuts",
+}
+
+_LOOSER: tuple[tuple[str, Callable[[Policy], dict[str, object]]], ...] = (
+    ("order ignored", lambda _: {"row_order": "ignore"}),
+    ("multiplicity set", lambda _: {"multiplicity": "set"}),
+    ("columns in any order", lambda _: {"columns": "any"}),
+    ("extra columns allowed", lambda _: {"extra_columns": "allow"}),
+    ("extra columns allowed in any order", lambda _: {"extra_columns": "allow", "columns": "any"}),
+    ("names ignored", lambda _: {"names": "ignore", "columns": "position"}),
+    ("text case folded", lambda _: {"text_case": "fold"}),
+    ("text trimmed", lambda _: {"text_trim": "both"}),
+    ("numbers as text", lambda _: {"text_numbers": True}),
+    ("booleans as integers", lambda _: {"bool_as_int": True}),
+    ("decimal scale ignored", lambda _: {"scale_aware": True}),
+    ("dates as text", lambda _: {"temporal_text": True, "date_midnight": True}),
+    ("seconds only", lambda _: {"temporal_precision": "s"}),
+    ("naive times as UTC", lambda policy: {"naive_tz": policy.naive_tz or "UTC"}),
+    ("relative tolerance 1e-6", lambda policy: {"rel_tol": max(1e-6, policy.rel_tol)}),
+    ("tolerance 0.01", lambda policy: {"rel_tol": max(1e-4, policy.rel_tol), "abs_tol": max(0.01, policy.abs_tol)}),
+    (
+        "order ignored, columns in any order, extra allowed",
+        lambda _: {"row_order": "ignore", "columns": "any", "extra_columns": "allow"},
+    ),
+)
+
+
+def explained(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None, found: Judgement) -> Comparison:
+    """Return the comparison a judgement stands for, with the evidence for a mismatch."""
+    comparison = Comparison(
+        found.verdict,
+        found.rule,
+        _reason(gold, pred, found),
+        policy.digest,
+        columns=_faced(found.kept, found.mapping, len(gold.columns)),
+        flags=found.flags,
+    )
+    if found.verdict == "match":
+        return comparison
+    looser = looser_policy(gold, pred, policy, order) if found.verdict == "mismatch" else None
+    with_rows = _with_rows(gold, pred, policy, found, comparison) if found.verdict == "mismatch" else comparison
+    return replace(with_rows, looser=looser)
+
+
+def _reason(gold: Relation, pred: Relation, found: Judgement) -> str:
+    """Say in one line why the verdict is what it is."""
+    if found.rule == "columns":
+        return f"the gold has {len(gold.columns)} columns, the prediction {len(pred.columns)}"
+    if found.rule == "row_count":
+        return f"the gold has {len(gold.rows)} rows, the prediction {len(pred.rows)}"
+    if found.verdict == "match" and found.rule in _MATCHES:
+        return _MATCHES[found.rule]
+    return _REASONS.get(found.rule, found.rule)
+
+
+def _faced(kept: tuple[int, ...], mapping: Mapping | None, width: int) -> tuple[int | None, ...]:
+    """Return the predicted column each gold column faces; empty where no mapping was made."""
+    if mapping is None:
+        return ()
+    faces = dict(zip(kept, mapping, strict=True))
+    return tuple(faces.get(column) for column in range(width))
+
+
+def _with_rows(gold: Relation, pred: Relation, policy: Policy, found: Judgement, comparison: Comparison) -> Comparison:
+    """Attach missing and extra rows and the first difference, under the mapping used or the likeliest one."""
+    if not (gold.rows or pred.rows) or (found.mapping is None and found.rule not in ("joint_columns", "row_count")):
+        return comparison
+    kept, mapping = found.kept or tuple(range(len(gold.columns))), found.mapping
+    if mapping is None:
+        mapping = _likeliest(gold, pred, kept, policy)
+    if mapping is None:
+        return comparison
+    pairs = found.pairs or RowJudge(aligned(Table(gold), Table(pred), kept, mapping, policy), policy, Budget(_STEPS))
+    try:
+        rows = found.rows or pairs.judge(None)
+    except OutOfBudgetError:
+        return comparison
+    in_order = rows.rule == "row_order"
+    first = _first(gold, pred, pairs, rows, kept)
+    reason = comparison.reason + _cells_said(first, gold, mapping, kept)
+    return replace(
+        comparison,
+        missing=0 if in_order else len(rows.missing),
+        extra=0 if in_order else len(rows.extra),
+        first=first,
+        columns=_faced(kept, mapping, len(gold.columns)),
+        reason=reason,
+    )
+
+
+def _likeliest(gold: Relation, pred: Relation, kept: tuple[int, ...], policy: Policy) -> Mapping | None:
+    """Return a mapping by equal value bags, the remaining columns in order; None where columns are too few."""
+    edges = column_edges(gold, pred, kept, policy)
+    taken: dict[int, int] = {}
+    for place, choices in enumerate(edges):
+        free = next((choice for choice in choices if choice not in taken.values()), None)
+        if free is not None:
+            taken[place] = free
+    spare = iter([column for column in range(len(pred.columns)) if column not in taken.values()])
+    chosen = [taken[place] if place in taken else next(spare, None) for place in range(len(kept))]
+    found = tuple(column for column in chosen if column is not None)
+    return found if len(found) == len(kept) else None
+
+
+def _first(
+    gold: Relation, pred: Relation, pairs: RowJudge, rows: RowVerdict, kept: tuple[int, ...]
+) -> Difference | None:
+    """Return the first row left over, beside the leftover row of the other side most like it."""
+    if rows.rule == "row_order" and rows.extra:
+        index = rows.extra[0]
+        ours = gold.rows[index] if index < len(gold.rows) else None
+        cells = (
+            tuple(c for c, a, b in zip(kept, pairs.gold[index], pairs.pred[index], strict=True) if a != b)
+            if ours
+            else ()
+        )
+        return Difference(index, ours, pred.rows[index], cells)
+    if not rows.missing:
+        return Difference(rows.extra[0], None, pred.rows[rows.extra[0]]) if rows.extra else None
+    index = rows.missing[0]
+    key = pairs.gold[index]
+    near = max(
+        rows.extra[:_NEIGHBOURS],
+        key=lambda other: sum(a == b for a, b in zip(key, pairs.pred[other], strict=True)),
+        default=None,
+    )
+    if near is None:
+        return Difference(index, gold.rows[index], None)
+    cells = tuple(c for c, a, b in zip(kept, key, pairs.pred[near], strict=True) if a != b)
+    return Difference(index, gold.rows[index], pred.rows[near], cells)
+
+
+def _cells_said(first: Difference | None, gold: Relation, mapping: Mapping, kept: tuple[int, ...]) -> str:
+    """Say the first differing cell in words."""
+    if first is None:
+        return ""
+    if first.gold is None or first.predicted is None:
+        side, row = ("extra", first.predicted) if first.gold is None else ("missing", first.gold)
+        return f"; first {side} row {first.index}: {brief(row)}"
+    if not first.cells:
+        return ""
+    column = first.cells[0]
+    ours, theirs = first.gold[column], first.predicted[mapping[kept.index(column)]]
+    return f"; row {first.index}, column {gold.columns[column].name!r}: {brief(ours)} is not {brief(theirs)}"
+
+
+def looser_policy(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None) -> str | None:
+    """Name the first looser policy under which two small relations would match; None where none does."""
+    if len(gold.rows) * len(gold.columns) + len(pred.rows) * len(pred.columns) > _LOOSER_CELLS or policy.truncated:
+        return None
+    for name, change in _LOOSER:
+        trial = policy.model_copy(update=change(policy))
+        if trial == policy or (trial.multiplicity == "set" and len(gold.columns) != len(pred.columns)):
+            continue
+        if judge(gold, pred, trial, None if trial.row_order == "ignore" else order).verdict == "match":
+            return name
+    return None

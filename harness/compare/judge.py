@@ -1,0 +1,311 @@
+"""The steps of a comparison under a resolved policy: shape, empties, truncation, exact ladder, columns, rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Literal
+
+from cases.policy import Policy
+from cases.relation import Kind, Relation, Row
+from harness.compare.cells import Rules
+from harness.compare.columns import Kept, by_name, by_position, kept_choices, names_agree
+from harness.compare.encode import encode
+from harness.compare.matching import Budget, OutOfBudgetError
+from harness.compare.order import GoldOrder, exact_order, gold_order
+from harness.compare.plain import Cells
+from harness.compare.rows import Aligned, RowJudge, RowVerdict
+from harness.compare.search import Problem, mappings
+
+Mapping = tuple[int, ...]
+
+_SEARCH_STEPS = 3_000_000
+_MATCH_STEPS = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict before evidence: the gold columns kept, the predicted column each faces, the rows left over."""
+
+    verdict: Literal["match", "mismatch", "undecided"]
+    rule: str
+    kept: Kept = ()
+    mapping: Mapping | None = None
+    rows: RowVerdict | None = None
+    pairs: RowJudge | None = None
+    flags: tuple[str, ...] = ()
+
+
+class Table:
+    """One relation with its columns taken out once, when first needed."""
+
+    def __init__(self, relation: Relation) -> None:
+        """Hold the relation."""
+        self.relation = relation
+        self._columns: list[Cells] | None = None
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Return the rows."""
+        return self.relation.rows
+
+    @property
+    def columns(self) -> list[Cells]:
+        """Return the cells column by column."""
+        if self._columns is None:
+            width = len(self.relation.columns)
+            self._columns = list(zip(*self.relation.rows, strict=True)) if self.relation.rows else [()] * width
+        return self._columns
+
+    def is_float32(self, column: int) -> bool:
+        """Tell whether a column holds single-precision floats."""
+        return self.relation.columns[column].kind is Kind.FLOAT32
+
+
+def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None) -> Judgement:
+    """Compare two relations step by step; the first rule that decides is named."""
+    if policy.truncated is not None:
+        return _truncated(gold, pred, policy, order)
+    if not gold.rows and not pred.rows:
+        return _both_empty(gold, pred, policy)
+    kept = kept_choices(gold, pred, policy)
+    if not kept:
+        return Judgement("mismatch", "columns")
+    order = _effective_order(gold, policy, order)
+    notes = order.flags if order is not None else ()
+    if order is not None and order.broken_nulls:
+        return Judgement("undecided", "gold_nulls_order", flags=notes)
+    sides = Table(gold), Table(pred)
+    found: list[Judgement] = []
+    for choice in kept:
+        found.append(_judge_choice(*sides, choice, policy, order))
+        if found[-1].verdict == "match":
+            break
+    best = next((one for wanted in ("match", "undecided") for one in found if one.verdict == wanted), found[0])
+    if best.rule == "row_order" and order is not None and order.contradicted:
+        best = replace(best, verdict="undecided", rule="gold_nondeterministic")
+    return replace(best, flags=tuple(dict.fromkeys((*notes, *best.flags))))
+
+
+def _effective_order(gold: Relation, policy: Policy, order: GoldOrder | None) -> GoldOrder | None:
+    """Return the order to hold the prediction to; None where rows are a bag."""
+    if policy.row_order == "ignore" or (policy.row_order == "auto" and order is None):
+        return None
+    if order is not None:
+        return order
+    if policy.row_order == "keys" and policy.order_keys:
+        return gold_order(gold, policy)
+    return exact_order(len(gold.rows), keys_unknown=policy.row_order == "keys")
+
+
+def _both_empty(gold: Relation, pred: Relation, policy: Policy) -> Judgement:
+    """Compare two relations without rows by their columns alone: weak evidence, flagged as vacuous."""
+    if policy.empty == "any":
+        return Judgement("match", "empty", flags=("vacuous",))
+    for kept in kept_choices(gold, pred, policy):
+        mapping = by_position(kept) if policy.columns == "position" else by_name(kept, gold, pred)
+        if policy.columns == "any" and policy.names == "ignore":
+            return Judgement("match", "empty", kept, flags=("vacuous",))
+        if mapping is not None and (policy.names == "ignore" or names_agree(kept, mapping, gold, pred)):
+            return Judgement("match", "empty", kept, mapping, flags=("vacuous",))
+    return Judgement("mismatch", "columns" if policy.names == "ignore" else "names", flags=("vacuous",))
+
+
+def _truncated(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None) -> Judgement:
+    """Judge relations one of which was cut: never a match, a mismatch only where the cut cannot matter."""
+    flags = ("truncated",)
+    whole = policy.model_copy(update={"truncated": None})
+    if not kept_choices(gold, pred, policy):
+        return Judgement("mismatch", "columns", flags=flags)
+    ours, theirs = len(gold.rows), len(pred.rows)
+    longer = (policy.truncated == "pred" and theirs > ours) or (policy.truncated == "gold" and ours > theirs)
+    if longer and policy.multiplicity == "bag":
+        return Judgement("mismatch", "row_count", flags=flags)
+    shown = min(ours, theirs)
+    if policy.row_order == "exact" and shown and (order is None or not order.contradicted):
+        prefix = judge(
+            Relation(gold.columns, gold.rows[:shown]), Relation(pred.columns, pred.rows[:shown]), whole, None
+        )
+        if prefix.verdict == "mismatch":
+            return replace(prefix, flags=tuple(dict.fromkeys((*flags, *prefix.flags))))
+    return Judgement("undecided", "truncated", flags=flags)
+
+
+def _judge_choice(gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None) -> Judgement:
+    """Compare with these gold columns kept."""
+    if policy.columns == "any":
+        return _judge_any(gold, pred, kept, policy, order)
+    mapping = by_position(kept) if policy.columns == "position" else by_name(kept, gold.relation, pred.relation)
+    if mapping is None or (policy.names == "match" and not names_agree(kept, mapping, gold.relation, pred.relation)):
+        return Judgement("mismatch", "names", kept)
+    if _ladder(gold, pred, kept, mapping, policy, order):
+        return Judgement("match", "exact", kept, mapping)
+    return _verified(gold, pred, kept, mapping, policy, order)
+
+
+def _verified(
+    gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy, order: GoldOrder | None
+) -> Judgement:
+    """Compare the rows under one mapping, cell by cell as the policy says."""
+    judge_rows = RowJudge(aligned(gold, pred, kept, mapping, policy), policy, Budget(_MATCH_STEPS))
+    try:
+        rows = judge_rows.judge(order)
+    except OutOfBudgetError:
+        return Judgement("undecided", "budget", kept, mapping)
+    if rows.rule in ("rows", "multiplicity") and len(gold.rows) != len(pred.rows) and rows.verdict == "mismatch":
+        rows = replace(rows, rule="row_count")
+    return Judgement(rows.verdict, rows.rule, kept, mapping, rows, judge_rows, rows.flags)
+
+
+def aligned(gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy) -> Aligned:
+    """Return both sides' columns under a mapping, each pair with the rules that hold for it."""
+    pairs = list(zip(kept, mapping, strict=True))
+    rules = {wide: Rules.of(policy, float32=wide) for wide in (False, True)}
+    chosen = tuple(rules[gold.is_float32(ours) or pred.is_float32(theirs)] for ours, theirs in pairs)
+    ours, theirs = gold.columns, pred.columns
+    return Aligned(
+        tuple(ours[i] for i, _ in pairs),
+        tuple(theirs[j] for _, j in pairs),
+        chosen,
+        kept,
+        len(gold.rows),
+        len(pred.rows),
+    )
+
+
+def _ladder(gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy, order: GoldOrder | None) -> bool:
+    """Accept rows that are equal as Python values, by list, then by set where all differ, then by count.
+
+    It accepts only: what it refuses is looked at cell by cell.
+    """
+    if not policy.bool_as_int or len(gold.rows) != len(pred.rows):
+        return False
+    ours = _projected(gold, kept)
+    theirs = _projected(pred, mapping)
+    try:
+        if ours == theirs:
+            hash(tuple(ours))  # a container that cannot be hashed, such as a dict, compares by other rules than ours
+            return True
+        if order is None:
+            return _same_bag(ours, theirs)
+        grouped = list(zip(order.groups, ours, strict=True))
+        return any(_same_bag(grouped, list(zip(order.blocks(one), theirs, strict=True))) for one in order.sequences)
+    except Exception:  # noqa: BLE001 (a cell that cannot be hashed or compared, whatever it raises, is for the slow path)
+        return False
+
+
+def _projected(table: Table, columns: tuple[int, ...]) -> Sequence[object]:
+    """Return the rows with only these columns, in this order."""
+    if columns == tuple(range(len(table.relation.columns))):
+        return table.rows
+    return list(map(itemgetter(*columns), table.rows)) if columns else [()] * len(table.rows)
+
+
+def _same_bag(ours: Sequence[object], theirs: Sequence[object]) -> bool:
+    """Tell whether two equally long lists of hashable rows are equal as bags."""
+    distinct = set(ours)
+    if len(distinct) == len(ours):
+        return distinct == set(theirs)
+    return Counter(ours) == Counter(theirs)
+
+
+def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None) -> Judgement:
+    """Look for one joint column permutation: as they stand, by value signatures, then by search."""
+    if len(gold.rows) != len(pred.rows) and policy.multiplicity == "bag":
+        return Judgement("mismatch", "row_count", kept)
+    guesses = (by_position, lambda columns: _by_sums(gold, pred, columns)) if policy.names == "ignore" else ()
+    for guess in guesses:
+        mapping = guess(kept)
+        if mapping is not None and _ladder(gold, pred, kept, mapping, policy, order):
+            return Judgement("match", "exact", kept, mapping)
+    budget = Budget(_SEARCH_STEPS + 8 * len(gold.rows) * (len(kept) + len(pred.relation.columns)))
+    try:
+        return _searched(gold, pred, kept, policy, order, budget)
+    except (OutOfBudgetError, RecursionError):
+        return Judgement("undecided", "budget", kept)
+
+
+def _by_sums(gold: Table, pred: Table, kept: Kept) -> Mapping | None:
+    """Guess the mapping from order-free sums of cell hashes; None where cells cannot be hashed or sums repeat."""
+    try:
+        sums: dict[int, int] = {sum(map(hash, column)): index for index, column in enumerate(pred.columns)}
+        mapping = [sums.get(sum(map(hash, gold.columns[column]))) for column in kept]
+    except Exception:  # noqa: BLE001 (a foreign value's hash may raise anything; the search does without)
+        return None
+    chosen = tuple(index for index in mapping if index is not None)
+    return chosen if len(set(chosen)) == len(kept) else None
+
+
+def _searched(
+    gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, budget: Budget
+) -> Judgement:
+    """Verify each mapping the search finds; an unverifiable one leaves the verdict undecided."""
+    unsure: Judgement | None = None
+    last: Judgement | None = None
+    for mapping in _candidates(gold, pred, kept, policy, order, budget):
+        budget.spend(2 * len(gold.rows) * (len(kept) + 1))
+        last = _verified(gold, pred, kept, mapping, policy, order)
+        if last.verdict == "match":
+            return last
+        unsure = last if last.verdict == "undecided" else unsure
+    return unsure or last or Judgement("mismatch", "joint_columns", kept)
+
+
+def _candidates(
+    gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, budget: Budget
+) -> Iterator[Mapping]:
+    """Yield the mappings that necessary conditions leave, for one order of the tie groups after another."""
+    wide = any(map(gold.is_float32, kept)) or any(map(pred.is_float32, range(len(pred.relation.columns))))
+    coded = encode([gold.columns[column] for column in kept], pred.columns, Rules.of(policy, float32=wide))
+    marked = policy.names == "match"
+    gold_marks = tuple(gold.relation.columns[column].name.casefold() if marked else "" for column in kept)
+    pred_marks = tuple(column.name.casefold() if marked else "" for column in pred.relation.columns)
+    as_sets = policy.multiplicity == "set"
+    rows = _row_order(gold, pred, policy, order)
+    for ours, theirs in rows:
+        picked = [_picker(marks) for marks in (ours, theirs)]
+        problem = Problem(
+            tuple(picked[0](keys) for keys in coded.gold),
+            tuple(picked[1](keys) for keys in coded.pred),
+            tuple(mark for mark in ours if mark is not None),
+            tuple(mark for mark in theirs if mark is not None),
+            gold_marks,
+            pred_marks,
+            coded.loose,
+            as_sets,
+        )
+        yield from mappings(_distinct(problem) if as_sets else problem, budget)
+
+
+def _picker(marks: list[int | None]) -> Callable[[Cells], Cells]:
+    """Return what drops the rows without a mark from a column."""
+    if None not in marks:
+        return lambda keys: keys
+    return lambda keys: [key for key, mark in zip(keys, marks, strict=True) if mark is not None]
+
+
+def _row_order(
+    gold: Table, pred: Table, policy: Policy, order: GoldOrder | None
+) -> list[tuple[list[int | None], list[int | None]]]:
+    """Return what each row is known by on both sides, once per order of groups; None for rows a cut tie frees."""
+    if order is None or policy.multiplicity == "set":
+        return [([0] * len(gold.rows), [0] * len(pred.rows))]
+    free = order.groups[-1] if policy.cut_ties == "any" and order.cut_tie is not False and order.groups else None
+    if order.rule != "order_keys":
+        free = None
+    marked = [(order.groups, order.blocks(one)) for one in order.sequences]
+    return [tuple([None if mark == free else mark for mark in side] for side in sides) for sides in marked]  # type: ignore[misc]
+
+
+def _distinct(problem: Problem) -> Problem:
+    """Return the problem over distinct rows, as sets leave no multiplicity; extra columns keep it as it is."""
+    if len(problem.gold) != len(problem.pred):
+        return problem
+    gold, pred = (list(dict.fromkeys(zip(*columns, strict=True))) for columns in (problem.gold, problem.pred))
+    if len(gold) != len(pred) or not gold:
+        return problem
+    zeros = (0,) * len(gold)
+    ours, theirs = tuple(zip(*gold, strict=True)), tuple(zip(*pred, strict=True))
+    return replace(problem, gold=ours, pred=theirs, gold_rows=zeros, pred_rows=zeros, as_sets=False)

@@ -1,0 +1,209 @@
+"""What the gold's ORDER BY demands: tie groups, the orders they may come in, and whether a LIMIT cuts one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, product
+
+from cases.policy import Policy
+from cases.relation import Relation, Row
+from harness.compare.cells import Atom, Rules, canonical
+from harness.results.parsed import OrderFacts, OrderKey
+
+Key = tuple[Atom, ...]
+
+_FREE_LEVELS = 4
+_NULL: Atom = ("null",)
+
+
+@dataclass(frozen=True, slots=True)
+class GoldOrder:
+    """The tie group of each gold row, learnt from the gold alone.
+
+    `sequences` are the orders in which the groups may come: one, or several where the place of NULLs is free.
+    `cut_tie` tells whether the LIMIT leaves out rows tied with the last one; None where nobody looked.
+    `keys` are the gold columns that hold order keys; `hidden` tells that others are not selected.
+    """
+
+    groups: tuple[int, ...]
+    sequences: tuple[tuple[int, ...], ...]
+    keys: tuple[int, ...] = ()
+    cut_tie: bool | None = False
+    hidden: bool = False
+    keys_unknown: bool = False
+    contradicted: bool = False
+    broken_nulls: bool = False
+    rule: str = "order_keys"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Return the notes a verdict under this order carries."""
+        notes = {
+            "cut_tie": self.cut_tie is True,
+            "keys_unknown": self.keys_unknown,
+            "gold_nondeterministic": self.contradicted,
+            "gold_nulls_order": self.broken_nulls,
+        }
+        return tuple(name for name, holds in notes.items() if holds)
+
+    def blocks(self, sequence: tuple[int, ...]) -> list[int]:
+        """Return the group that stands at each row position when the groups come in this order."""
+        sizes = Counter(self.groups)
+        return [group for group in sequence for _ in range(sizes[group])]
+
+
+def exact_order(rows: int, *, keys_unknown: bool = False, contradicted: bool = False) -> GoldOrder:
+    """Return the order in which every row is a group of its own."""
+    rule = "keys_unknown" if keys_unknown else "row_order"
+    every = tuple(range(rows))
+    return GoldOrder(every, (every,), keys_unknown=keys_unknown, contradicted=contradicted, rule=rule)
+
+
+def order_by_keys(
+    keys: Sequence[Key], policy: Policy, *, columns: tuple[int, ...], cut: bool | None, hidden: bool
+) -> GoldOrder:
+    """Return the order of gold rows with these key values: equal neighbours are tied."""
+    groups: list[int] = []
+    firsts: list[Key] = []
+    for key, run in groupby(keys):
+        groups.extend([len(firsts)] * len(list(run)))
+        firsts.append(key)
+    broken = policy.nulls_order in ("first", "last") and not _nulls_stand(
+        firsts, 0, at_front=policy.nulls_order == "first"
+    )
+    sequences = _sequences(firsts) if policy.nulls_order == "any" else (tuple(range(len(firsts))),)
+    return GoldOrder(tuple(groups), sequences, columns, cut, hidden, broken_nulls=broken)
+
+
+def gold_order(gold: Relation, policy: Policy) -> GoldOrder:
+    """Return the order the policy's own order_keys demand of the gold's rows."""
+    rules = Rules.of(policy).exact()
+    columns = tuple(column for column, _ in policy.order_keys)
+    return order_by_keys(
+        [_key(rules, row, columns) for row in gold.rows], policy, columns=columns, cut=None, hidden=False
+    )
+
+
+def _key(rules: Rules, row: Row, columns: Sequence[int]) -> Key:
+    """Return the canonical values of a row's key columns."""
+    return tuple(canonical(rules.atom(row[column])) for column in columns)
+
+
+def _nulls_stand(keys: list[Key], level: int, *, at_front: bool) -> bool:
+    """Tell whether NULL keys stand where nulls_order says, at every level of the keys."""
+    if not keys or level == len(keys[0]):
+        return True
+    runs = [(value, list(run)) for value, run in groupby(keys, key=lambda key: key[level])]
+    allowed = 0 if at_front else len(runs) - 1
+    placed = all(value != _NULL or index == allowed for index, (value, _) in enumerate(runs))
+    return placed and all(_nulls_stand(run, level + 1, at_front=at_front) for _, run in runs)
+
+
+def _sequences(keys: list[Key]) -> tuple[tuple[int, ...], ...]:
+    """Return the orders of the groups with the NULLs of each key level at either end."""
+    levels = len(keys[0]) if keys else 0
+    choices = (
+        product((False, True), repeat=levels) if levels <= _FREE_LEVELS else iter([(False,) * levels, (True,) * levels])
+    )
+    found = [tuple(_arranged(list(range(len(keys))), keys, 0, flips)) for flips in choices]
+    return tuple(dict.fromkeys(found))
+
+
+def _arranged(groups: list[int], keys: list[Key], level: int, flips: tuple[bool, ...]) -> list[int]:
+    """Return the groups with the NULL run of each flipped level moved to the other end."""
+    if level == len(flips):
+        return groups
+    runs = [
+        (value, _arranged(list(run), keys, level + 1, flips))
+        for value, run in groupby(groups, key=lambda g: keys[g][level])
+    ]
+    if flips[level] and runs[0][0] == _NULL:
+        runs = [*runs[1:], runs[0]]
+    elif flips[level] and runs[-1][0] == _NULL:
+        runs = [runs[-1], *runs[:-1]]
+    return [group for _, run in runs for group in run]
+
+
+def resolve_policy(
+    policy: Policy, *, facts: OrderFacts | None, gold: Relation, probe: Relation | None
+) -> tuple[Policy, GoldOrder | None]:
+    """Turn auto, or keys without order_keys, into tie groups by the gold's ORDER BY; exact where that is impossible.
+
+    `probe` is the gold run again with hidden keys as last columns and one row more than its LIMIT.
+    """
+    if policy.peer is not None:
+        return policy, exact_order(len(gold.rows)) if facts is not None and facts.keys else None
+    if policy.row_order in ("ignore", "exact") or policy.order_keys:
+        return policy, None
+    if facts is None or not facts.keys:
+        if policy.row_order == "auto":
+            return policy.model_copy(update={"row_order": "ignore"}), None
+        return _unknown(policy, gold)
+    columns = tuple(key.column for key in facts.keys if key.column is not None)
+    if any(column >= len(gold.columns) for column in columns):
+        return _unknown(policy, gold)
+    hidden = len(facts.keys) - len(columns)
+    if probe is None and hidden:
+        return _unknown(policy, gold)
+    order = _order_of(policy, facts, gold) if probe is None else _probed(policy, facts, gold, probe)
+    if order is None:
+        return _unknown(policy, gold, contradicted=True)
+    directions = {key.column: key.direction for key in facts.keys}
+    keys = tuple((column, directions[column]) for column in columns)
+    return policy.model_copy(update={"row_order": "keys", "order_keys": keys}), order
+
+
+def _unknown(policy: Policy, gold: Relation, *, contradicted: bool = False) -> tuple[Policy, GoldOrder]:
+    """Return exact order, flagged: the tie groups could not be learnt."""
+    exact = policy.model_copy(update={"row_order": "exact"})
+    return exact, exact_order(len(gold.rows), keys_unknown=True, contradicted=contradicted)
+
+
+def _order_of(policy: Policy, facts: OrderFacts, gold: Relation) -> GoldOrder:
+    """Return the order by selected keys alone; whether a LIMIT cuts a tie stays open unless fewer rows came."""
+    rules = Rules.of(policy).exact()
+    columns = tuple(key.column for key in facts.keys if key.column is not None)
+    whole = not facts.has_limit or (facts.limit is not None and len(gold.rows) < facts.limit)
+    keys = [_key(rules, row, columns) for row in gold.rows]
+    return order_by_keys(keys, policy, columns=columns, cut=False if whole else None, hidden=False)
+
+
+def _probed(policy: Policy, facts: OrderFacts, gold: Relation, probe: Relation) -> GoldOrder | None:
+    """Return the order by the probe's keys; None where the probe contradicts the gold."""
+    rules = Rules.of(policy).exact()
+    places = _places(facts.keys, len(gold.columns))
+    rows, width = len(gold.rows), len(gold.columns)
+    if len(probe.columns) != width + sum(key.column is None for key in facts.keys):
+        return None
+    if len(probe.rows) < rows or (len(probe.rows) > rows and not facts.has_limit):
+        return None
+    keys = [_key(rules, row, places) for row in probe.rows]
+    cut = bool(rows) and len(keys) > rows and keys[rows] == keys[rows - 1]
+    columns = tuple(key.column for key in facts.keys if key.column is not None)
+    order = order_by_keys(keys[:rows], policy, columns=columns, cut=cut, hidden=len(columns) < len(places))
+    return order if _agrees(rules, order, gold, probe) else None
+
+
+def _places(keys: Sequence[OrderKey], width: int) -> tuple[int, ...]:
+    """Return the probe column of each key: selected ones where they are, hidden ones appended in order."""
+    places: list[int] = []
+    hidden = width
+    for key in keys:
+        places.append(hidden if key.column is None else key.column)
+        hidden += key.column is None
+    return tuple(places)
+
+
+def _agrees(rules: Rules, order: GoldOrder, gold: Relation, probe: Relation) -> bool:
+    """Tell whether the probe shows the gold's rows group by group; a cut last group may hold other members."""
+    width = tuple(range(len(gold.columns)))
+    last = order.groups[-1] if order.groups and order.cut_tie else None
+    ours = Counter(
+        (group, _key(rules, row, width)) for group, row in zip(order.groups, gold.rows, strict=True) if group != last
+    )
+    again = Counter(
+        (group, _key(rules, row, width)) for group, row in zip(order.groups, probe.rows, strict=False) if group != last
+    )
+    return ours == again

@@ -1,0 +1,143 @@
+"""Dates, times and durations as whole microseconds, and the ISO texts engines without such types keep them as."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import lru_cache
+from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from cases.errors import InputError
+from cases.relation import Interval
+
+Atom = tuple[object, ...]
+
+_EPOCH = datetime(1, 1, 1)  # noqa: DTZ001 (a naive origin: both ends of the subtraction are naive)
+_MICRO = timedelta(microseconds=1)
+_DAY = 86_400_000_000
+_PRECISION = {"us": 1, "ms": 1_000, "s": 1_000_000}
+_CLOCK = r"(?P<hour>\d{1,3}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>\.\d{1,9})?)?"
+_STAMP = re.compile(
+    r"(?P<day>\d{4}-\d{2}-\d{2})"
+    r"(?:[T ](?P<clock>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_ZONED_TIME = re.compile(_CLOCK + r"(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)", re.IGNORECASE | re.ASCII)
+_DURATION = re.compile(
+    r"(?P<sign>[+-])?(?:(?P<months>\d{1,6}) mons? )?(?:(?P<days>[+-]?\d{1,9}) days?,? )?(?P<minus>[+-])?" + _CLOCK,
+    re.ASCII,
+)
+_DAYS = re.compile(
+    r"(?:(?P<months>[+-]?\d{1,6}) mons?)?(?:^|(?<=s)|(?<=n)) ?(?:(?P<days>[+-]?\d{1,9}) days?)?", re.ASCII
+)
+
+
+@lru_cache(maxsize=64)
+def zone_named(name: str) -> tzinfo:
+    """Return the zone of this IANA name.
+
+    Raises: InputError where the name is unknown here.
+    """
+    if name.upper() == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise InputError(
+            f"unknown time zone {name!r}", field="naive_tz", remedy="Give an IANA name such as Europe/Berlin"
+        ) from error
+
+
+def cut(micros: int, precision: Literal["us", "ms", "s"]) -> int:
+    """Drop what lies below the precision, toward zero."""
+    unit = _PRECISION[precision]
+    return micros if unit == 1 else (abs(micros) // unit * unit) * (1 if micros >= 0 else -1)
+
+
+def moment(value: datetime) -> tuple[str, int]:
+    """Return ("inst", microseconds in UTC) for an aware datetime, ("ts", wall clock microseconds) for a naive one."""
+    offset = value.utcoffset()
+    wall = (value.replace(tzinfo=None) - _EPOCH) // _MICRO
+    return ("ts", wall) if offset is None else ("inst", wall - offset // _MICRO)
+
+
+def midnight(value: date) -> int:
+    """Return the wall clock microseconds at which a day begins."""
+    return (value.toordinal() - 1) * _DAY
+
+
+def instant_in(wall: int, zone: tzinfo) -> int:
+    """Return the instant at which a clock in this zone shows the given wall time."""
+    shown = _EPOCH + wall * _MICRO
+    try:
+        offset = shown.replace(tzinfo=zone).utcoffset()
+    except OverflowError:
+        offset = None
+    return wall - (offset or timedelta(0)) // _MICRO
+
+
+def clock(value: time) -> tuple[str, int]:
+    """Return ("dur", microseconds since midnight), or ("timetz", the same in UTC) for an aware time."""
+    micros = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
+    offset = value.utcoffset()
+    return ("dur", micros) if offset is None else ("timetz", micros - offset // _MICRO)
+
+
+def length(value: timedelta | Interval) -> int:
+    """Return a duration in microseconds; a month counts 30 days, as drivers hand it over."""
+    if isinstance(value, timedelta):
+        return value // _MICRO
+    return (value.months * 30 + value.days) * _DAY + value.microseconds
+
+
+def read_text(text: str) -> Atom | None:
+    """Read an ISO date, timestamp, time or duration; None for any other text, which stays text."""
+    stamp = _STAMP.fullmatch(text)
+    if stamp:
+        return _read_stamp(stamp)
+    zoned = _ZONED_TIME.fullmatch(text)
+    if zoned:
+        return ("timetz", _clock_micros(zoned) - _offset(zoned["zone"]))
+    return _read_duration(text)
+
+
+def _read_stamp(found: re.Match[str]) -> Atom | None:
+    """Turn a matched date or timestamp into its atom; None where the calendar has no such moment."""
+    try:
+        day = midnight(date.fromisoformat(found["day"]))
+        if found["clock"] is None:
+            return ("date", day)
+        shown = time.fromisoformat(found["clock"][:15])
+    except ValueError:
+        return None
+    wall = day + clock(shown)[1]
+    return ("ts", wall) if found["zone"] is None else ("inst", wall - _offset(found["zone"]))
+
+
+def _read_duration(text: str) -> Atom | None:
+    """Read `[-][N days, ]H:MM[:SS[.f]]`, `N mons N days` and what engines print between them."""
+    found = _DURATION.fullmatch(text)
+    if found:
+        micros = _clock_micros(found) * (-1 if found["minus"] == "-" else 1)
+        whole = int(found["months"] or 0) * 30 + int(found["days"] or 0)
+        return ("dur", (whole * _DAY + micros) * (-1 if found["sign"] == "-" and not whole else 1))
+    found = _DAYS.fullmatch(text)
+    if text and found:
+        return ("dur", (int(found["months"] or 0) * 30 + int(found["days"] or 0)) * _DAY)
+    return None
+
+
+def _clock_micros(found: re.Match[str]) -> int:
+    """Return the microseconds of a matched H:MM[:SS[.f]]; digits past the sixth are dropped."""
+    whole = (int(found["hour"]) * 60 + int(found["minute"])) * 60 + int(found["second"] or 0)
+    return whole * 1_000_000 + int((found["fraction"] or ".")[1:7].ljust(6, "0"))
+
+
+def _offset(zone: str) -> int:
+    """Return a written UTC offset in microseconds."""
+    if zone in "Zz":
+        return 0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    minutes = int(digits[:2]) * 60 + int(digits[2:])
+    return minutes * 60_000_000 * (-1 if zone[0] == "-" else 1)
