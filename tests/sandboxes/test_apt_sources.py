@@ -1,0 +1,46 @@
+"""The machine's own mirrors are read from its source lists, whichever style they are written in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from sandboxes import apt
+
+ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "apt_sources.yaml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_mirrors_are_the_archives_of_whole_releases(row: dict[str, Any]) -> None:
+    """Updates, security, sources, disabled and foreign archives are no place to build a base image from."""
+    read = apt.from_deb822 if row["style"] == "deb822" else apt.from_one_line
+    assert list(read(row["text"])) == row["mirrors"]
+
+
+def test_both_styles_are_read_and_listed_once(tmp_path: Path) -> None:
+    """One archive named in sources.list and in a .sources file counts once."""
+    (tmp_path / "sources.list.d").mkdir()
+    (tmp_path / "sources.list").write_text("deb http://one.example/debian trixie main\n")
+    (tmp_path / "sources.list.d" / "x.sources").write_text(
+        "Types: deb\nURIs: http://one.example/debian http://two.example/debian\nSuites: trixie\nComponents: main\n"
+    )
+    assert apt.mirrors(tmp_path) == ("http://one.example/debian", "http://two.example/debian")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ID=debian\n", True),
+        ('ID=ubuntu\nID_LIKE="debian"\n', True),
+        ("ID=mint\nID_LIKE=ubuntu\n", True),
+        ("ID=fedora\n", False),
+    ],
+)
+def test_debian_and_its_children_are_recognised(tmp_path: Path, text: str, expected: bool) -> None:
+    """Only where apt is the machine's own installer may packages be installed."""
+    release = tmp_path / "os-release"
+    release.write_text(text)
+    assert apt.is_debian_like(release) is expected
