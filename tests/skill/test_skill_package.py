@@ -62,7 +62,7 @@ def test_every_file_it_names_is_there() -> None:
     """Scripts and assets named in the pages exist, and scripts can be run."""
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     for name in set(re.findall(r"\b((?:scripts|assets)/[\w.]+)", text)):
-        assert (SKILL / name).is_file(), name
+        assert (SKILL / name).exists(), name
     assert all(os.access(script, os.X_OK) for script in (SKILL / "scripts").iterdir() if script.is_file())
 
 
@@ -72,9 +72,27 @@ def shell_blocks() -> list[str]:
     return [re.sub(r"(?m)^ +", "", block) for block in re.findall(r"(?s)```sh\n(.*?)```", text)]
 
 
+def shape_of(value: object) -> object:
+    """Return which keys a JSON value has, whatever is in them; of a list, its first element's."""
+    if isinstance(value, dict):
+        return {key: shape_of(item) for key, item in value.items()}
+    return [shape_of(value[0])] if isinstance(value, list) and value else None
+
+
+def check_examples(folder: Path) -> None:
+    """Assert that the example reports have the fields that reports have today."""
+    for example in sorted((SKILL / "assets" / "example_reports").glob("*.json")):
+        (fresh,) = folder.rglob(f"runs/**/{example.name}")
+        old, new = (json.loads(file.read_text(encoding="utf-8")) for file in (example, fresh))
+        for page in (old, new):
+            page["isolation"] = None
+            page.get("diagnoses", {}).clear()
+        assert shape_of(old) == shape_of(new), example.name
+
+
 def check_demo(folder: Path) -> None:
     """Assert that the only run folder holds the demo's known figures."""
-    (analysis,) = folder.rglob("post_evaluation_analysis_report.json")
+    (analysis,) = folder.rglob("runs/**/post_evaluation_analysis_report.json")
     page: dict[str, Any] = json.loads(analysis.read_text(encoding="utf-8"))
     means = {name: page["aggregate_scores"][name] for name in DEMO}
     assert {name: round(total["mean"], 3) for name, total in means.items()} == DEMO
@@ -90,6 +108,7 @@ def test_commands_of_the_skill_run(block: str, skill: Path) -> None:
     done = run(["bash", "-euc", block], skill)
     assert done.returncode == 0, done.stdout + done.stderr
     check_demo(skill)
+    check_examples(skill)
 
 
 @pytest.mark.jail
@@ -99,7 +118,7 @@ def test_the_config_and_dataset_give_the_same_figures(skill: Path) -> None:
     assert built.returncode == 0, built.stderr
     done = run(["scripts/run_eval.sh", "assets/demo_eval.yaml", "sqlite", "--jobs", "1"], skill)
     assert done.returncode == 0, done.stdout + done.stderr
-    check_demo(skill / "runs")
+    check_demo(skill)
 
 
 def test_the_database_builder_overwrites_nothing(skill: Path) -> None:
