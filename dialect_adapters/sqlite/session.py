@@ -7,7 +7,7 @@ import contextlib
 import json
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC
 from typing import Any
 
@@ -44,6 +44,7 @@ class SqliteSession:
         self._endpoint = endpoint
         self._busy = False
         self._ended = False
+        self._begin = False
         self._sock = _connect(endpoint)
         reader = "harness" if role is Role.HARNESS else "reader"
         try:
@@ -60,9 +61,9 @@ class SqliteSession:
         self._token = str(answer.get("token", ""))
 
     def begin_read(self, limits: Limits) -> None:
-        """Open a transaction on the immutable file; every limit travels with the statement itself."""
+        """Have the next statement run in a transaction on the immutable file; it carries its limits itself."""
         del limits
-        self._ask({"op": "begin"})
+        self._begin = True
 
     def fetch(self, sql: str, limits: Limits) -> Relation:
         """Run exactly one statement and return its whole result.
@@ -71,8 +72,9 @@ class SqliteSession:
             StatementError: the statement failed, or its process was stopped by a limit.
             SessionLostError: the process was cancelled, or the worker is gone.
         """
-        request = {"op": "fetch", "sql": sql, "timeout": limits.timeout, "rows": limits.rows}
+        request: dict[str, Any] = {"op": "fetch", "sql": sql, "timeout": limits.timeout, "rows": limits.rows}
         request |= {"result_bytes": limits.result_bytes, "cell_bytes": limits.cell_bytes}
+        request["begin"], self._begin = self._begin, False  # one message less to wait for
         self._busy = True
         try:
             self._sock.settimeout(limits.timeout + ANSWER_GRACE)
@@ -125,7 +127,7 @@ class SqliteSession:
                 return Relation(tuple(_columns(names, rows)), tuple(rows))
             if "columns" in frame:
                 names = tuple(str(name) for name in frame["columns"])
-            rows.extend(tuple(row) for row in frame.get("rows", ()))
+            rows.extend(_rows(frame.get("rows", ()), len(names)))
             if budget < 0 or len(rows) > limits.rows:
                 raise SessionLostError("the worker sent more than the limits allow")
 
@@ -205,7 +207,7 @@ def _receive(sock: socket.socket) -> tuple[dict[str, Any], int]:
         if size > FRAME_LIMIT:
             raise SessionLostError("the worker sent a frame past the limit")
         frame = json.loads(_exactly(sock, size), object_hook=_bytes_cell)
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise SessionLostError("the connection to the SQLite worker broke") from error
     if not isinstance(frame, dict):
         raise SessionLostError("the worker sent something that is no frame")
@@ -228,11 +230,21 @@ def _bytes_cell(value: dict[str, Any]) -> dict[str, Any] | bytes:
     return base64.b64decode(value["b"]) if value.keys() == {"b"} else value
 
 
+def _rows(rows: Iterable[object], width: int) -> Iterator[Row]:
+    """Yield a chunk's rows; one of another width than the columns breaks the session."""
+    for row in rows:
+        if not isinstance(row, list) or len(row) != width:
+            raise SessionLostError("the worker sent a row of another shape")
+        yield tuple(row)
+
+
 def _columns(names: Sequence[str], rows: Sequence[Row]) -> Iterator[Column]:
     """Yield each column with the kind all its values share: SQLite types values, not result columns."""
     for place, name in enumerate(names):
-        kinds = {_KINDS.get(type(row[place]), Kind.OTHER) for row in rows if row[place] is not None}
-        yield Column(name, kinds.pop() if len(kinds) == 1 else Kind.OTHER)
+        found = {type(row[place]) for row in rows} - {type(None)}
+        if not found <= _KINDS.keys():
+            raise SessionLostError("the worker sent a value that SQLite does not have")
+        yield Column(name, _KINDS[found.pop()] if len(found) == 1 else Kind.OTHER)
 
 
 def _kind(name: object) -> FailureKind:

@@ -175,7 +175,9 @@ def _spec(recipe: ServerRecipe, interpreter: Interpreter, arguments: Sequence[st
 
 def _spawn(command: Sequence[str], fds: Sequence[int], log: int) -> subprocess.Popen[bytes]:
     """Start the jail; runs in the spawner thread."""
-    return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, close_fds=True)
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, start_new_session=True
+    )
 
 
 def _wait_ready(adapter: Adapter, sandbox: ProcessSandbox) -> None:

@@ -19,13 +19,13 @@ from cases.outcome import Failure, Outcome, Rows
 from cases.relation import Kind
 from cases.snapshot import ColumnDef, Snapshot, TableDef
 from cases.verdicts import FailureKind
-from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role
+from dialect_adapters.contract import Adapter, Endpoint, Limits, Mode, Pins, Role
 from dialect_adapters.execute import execute
 from dialect_adapters.sqlite.adapter import SqliteAdapter
 from sandboxes.contract import Sandbox
 from sandboxes.labels import process_start
 from sandboxes.process.provider import ProcessProvider
-from sandboxes.process.sandbox import WORKER, runs_root
+from sandboxes.process.sandbox import SOCKET, WORKER, runs_root
 
 pytestmark = pytest.mark.jail
 
@@ -194,11 +194,13 @@ time.sleep(60)
 """
 
 
-@pytest.fixture
-def dead_harness(tmp_path: Path) -> str:
-    """The sandbox id of a harness that was killed without a chance to clean up."""
+@pytest.fixture(params=["any", "namespaces"])
+def dead_harness(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The sandbox id of a harness that was killed without a chance to clean up, with and without bubblewrap."""
     code = HARNESS.replace("tests_process", Path(__file__).stem)
     environment = os.environ | {"PYTHONPATH": f"{Path(__file__).parent}"}
+    if request.param == "namespaces":
+        environment["PATH"] = "/nonexistent"
     command = [sys.executable, "-c", code, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as harness:
         assert harness.stdout is not None
@@ -214,6 +216,9 @@ def test_a_killed_harness_leaves_no_worker(dead_harness: str) -> None:
     while process_start(worker["pid"]) == worker["started"] and not is_zombie(worker["pid"]):
         assert time.monotonic() < until, "the worker outlived its harness"
         time.sleep(0.02)
+    endpoint = Endpoint(socket=runs_root() / dead_harness / SOCKET)
+    while SqliteAdapter().ping(endpoint):
+        assert time.monotonic() < until, "somebody still answers at the socket"
 
 
 def is_zombie(pid: int) -> bool:

@@ -77,7 +77,7 @@ def test_catalogue(tmp_path: Path) -> None:
     assert [(table.name, table.rows) for table in catalog.tables] == [("team", 2), ("match day", 2)]
     kinds = [column.kind for column in catalog.tables[1].columns]
     assert kinds == [Kind.INT, Kind.DATE, Kind.DECIMAL, Kind.BOOL, Kind.TEXT]
-    assert "REFERENCES team (id)" in catalog.ddl
+    assert 'REFERENCES "team" ("id")' in catalog.ddl
     assert catalog.state_digest == file_digest(tmp_path / "d.sqlite")
 
 

@@ -19,7 +19,13 @@ from cases.verdicts import FailureKind
 from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
 from dialect_adapters.sqlite.adapter import SqliteAdapter
 from dialect_adapters.sqlite.session import SqliteSession
-from dialect_adapters.sqlite.worker.policy import FUNCTIONS, JSON_TABLES, PRAGMAS_BARE, PRAGMAS_WITH_ARGUMENT
+from dialect_adapters.sqlite.worker.policy import (
+    FUNCTIONS,
+    JSON_TABLES,
+    PRAGMA_TABLES,
+    PRAGMAS_BARE,
+    PRAGMAS_WITH_ARGUMENT,
+)
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "sqlite_authorizer.yaml").read_text(encoding="utf-8"))
 SHORT = Limits(timeout=1.0)
@@ -61,13 +67,14 @@ def test_policy_holds_outside_a_transaction(endpoint: Endpoint) -> None:
             with pytest.raises(StatementError, match="authoriz"):
                 session.fetch("VACUUM INTO '/tmp/never.db'", SHORT)
             session.begin_read(SHORT)
+            session.fetch("SELECT 1", SHORT)
             session.rollback()
 
 
 def test_policy_covers_the_grammar_rules() -> None:
     """Whatever the guard lets through, the worker's policy lets through too."""
     rules = SqliteAdapter().rules
-    assert rules.functions - FUNCTIONS - {"cast", *JSON_TABLES} == set()
+    assert rules.functions - FUNCTIONS - {"cast", *JSON_TABLES, *PRAGMA_TABLES} == set()
     assert rules.pragmas - PRAGMAS_BARE - PRAGMAS_WITH_ARGUMENT == set()
 
 

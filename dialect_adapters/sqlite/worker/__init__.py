@@ -2,5 +2,5 @@
 
 This package runs alone (`python3 -m worker --data DIR --socket PATH`) inside a jail or a container, with nothing but
 the standard library, and must not import the project. A frame is a 4-byte big-endian length and JSON text; bytes
-travel as {"b": base64}. A connection opens with `open`, `cancel`, `fate`, `killed` or `ping`; only `open` forks.
+travel as {"b": base64}. A connection opens with `open`, `cancel`, `fate` or `ping`; only `open` forks.
 """

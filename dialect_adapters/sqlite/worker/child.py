@@ -137,9 +137,6 @@ class Child:
     def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the replies to one request."""
         match request["op"]:
-            case "begin":
-                self.unrestricted("BEGIN")
-                yield {"done": True}
             case "fetch":
                 yield from self.fetch(str(request["sql"]), request)
             case "rollback":
@@ -189,6 +186,8 @@ class Child:
         self.guard_time(float(limits["timeout"]))
         self.db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(LENGTH_LIMIT, int(limits["cell_bytes"])))
         self.connect_pragma_tables(sql)
+        if limits["begin"] and not self.db.in_transaction:
+            self.unrestricted("BEGIN")
         cursor = self.db.execute(sql)
         yield {"columns": [column[0] for column in cursor.description or ()]}
         chunk: list[tuple[Any, ...]] = []

@@ -42,7 +42,6 @@ class Server:
         self.listener, self.data, self.memory, self.control = listener, data, memory, control
         self.children: dict[str, Watched] = {}
         self.fates: dict[str, str] = {}
-        self.killed = 0
 
     def run(self) -> None:
         """Serve until the control pipe closes."""
@@ -82,8 +81,7 @@ class Server:
         os.close(child.watch)
         del self.children[token]
         _, status = os.waitpid(child.pid, 0)
-        self.fates[token] = fate = child.reason or fate_of(status)
-        self.killed += fate == "resource_limit"
+        self.fates[token] = child.reason or fate_of(status)
         while len(self.fates) > REMEMBERED_FATES:
             del self.fates[next(iter(self.fates))]
 
@@ -109,9 +107,6 @@ class Server:
                 kill(child, "cancelled")
             case "fate":
                 send(conn, {"fate": self.fate(str(request["token"]))})
-            case "killed":
-                send(conn, {"killed": self.killed})
-                self.killed = 0
 
     def fate(self, token: str) -> str:
         """Return how a session ended, waiting a moment for a child that is just ending."""
