@@ -53,6 +53,10 @@ class EngineUnavailableError(InfrastructureError):
     """No container engine answers; the remedy is the line that brings one up."""
 
 
+class SandboxStartError(InfrastructureError):
+    """A sandbox does not come up: no statement is to blame, and the next one would fare no better."""
+
+
 class SandboxLostError(InfrastructureError):
     """A sandbox died under a statement that is not to blame; the statement may be run again on a fresh one."""
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from cases.case import Case
-from cases.errors import InfrastructureError
+from cases.errors import InfrastructureError, SandboxStartError
 from cases.outcome import Failure, Outcome, Rows
 from cases.relation import Relation
 from cases.verdicts import FailureKind
@@ -25,7 +25,11 @@ def answer_gold(case: Case, desk: Desk, cache: GoldCache) -> tuple[GoldAnswer, .
 
 
 def _answer(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
-    """Return the answer from the cache, else run the statement and keep it where it is repeatable."""
+    """Return the answer from the cache, else run the statement and keep it where it is repeatable.
+
+    Raises:
+        SandboxStartError: no gold can be run at all; the run ends.
+    """
     parsed = desk.parse(sql, case.snapshot)
     key = _key(case, sql, desk)
     kept = cache.read(key)
@@ -34,6 +38,8 @@ def _answer(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
     try:
         outcome = _run(case, sql, desk)
         probe = _probe(case, parsed, desk) if isinstance(outcome, Rows) else None
+    except SandboxStartError:
+        raise
     except InfrastructureError as error:
         return GoldAnswer(sql, parsed, None, failure=str(error), infrastructure=True)
     if isinstance(outcome, Rows):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from cases.errors import InfrastructureError, SandboxLostError
+from cases.errors import InfrastructureError, SandboxLostError, SandboxStartError
 from cases.outcome import Outcome
 from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, SessionLostError
 from dialect_adapters.execute import execute
@@ -32,9 +32,16 @@ class Station:
 
     @property
     def sandbox(self) -> Sandbox:
-        """Return the running server, starting one where there is none."""
+        """Return the running server, starting one where there is none.
+
+        Raises:
+            SandboxStartError: it does not come up.
+        """
         if self._sandbox is None:
-            self._sandbox = self._provider.start(self._adapter, self._image, self._mode, self._run_id)
+            try:
+                self._sandbox = self._provider.start(self._adapter, self._image, self._mode, self._run_id)
+            except InfrastructureError as error:
+                raise SandboxStartError(error.message, remedy=error.remedy) from error
             self.started += 1
         return self._sandbox
 

@@ -76,15 +76,18 @@ def run(config: RunConfig, pack: Pack, screen: Screen, *, write_reports: WriteRe
     with open_asker(config, pack) as asker:
         bench = prepare(config, pack, run_id, screen)
         try:
-            # The first server is up before the manifest is written: it says how this run is really isolated,
-            # and a sandbox that cannot start ends the run here instead of failing every case.
+            book = _Book(problems=list(asker.unused))
+            gold = _gold_phase(config, cases, bench, book, screen)
+            # The first prediction server is up before the manifest is written: it says how this run is really
+            # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
             first = bench.desk()
-            isolation = first.station.sandbox.isolation
+            written = manifest(config, pack, cases, bench, asker, first.station.sandbox.isolation)
             with RunFolder(config.out or RUNS / run_id) as folder:
-                written = manifest(config, pack, cases, bench, asker, isolation)
                 folder.write_manifest(written)
-                book = _Book(problems=list(asker.unused))
-                _phases(config, cases, bench, first, asker, folder, book, screen)
+                try:
+                    _prediction_phase(config, cases, gold, bench, first, asker, folder, book, screen)
+                except KeyboardInterrupt:
+                    book.interrupted = True
                 ending = Ending(
                     manifest=written,
                     planned=tuple((case.id, trial) for case in cases for trial in range(config.trials)),
@@ -99,28 +102,10 @@ def run(config: RunConfig, pack: Pack, screen: Screen, *, write_reports: WriteRe
             bench.provider.close()
 
 
-def _phases(
-    config: RunConfig,
-    cases: Sequence[Case],
-    bench: Bench,
-    first: Desk,
-    asker: Asker,
-    folder: RunFolder,
-    book: _Book,
-    screen: Screen,
-) -> None:
-    """Run gold, then predictions; an interruption or a fault of ours ends the phases and keeps what is finished."""
-    try:
-        gold = _gold_phase(config, cases, bench, first, book, screen)
-        _prediction_phase(config, cases, gold, bench, asker, folder, book, screen)
-    except KeyboardInterrupt:
-        book.interrupted = True
-
-
 def _gold_phase(
-    config: RunConfig, cases: Sequence[Case], bench: Bench, first: Desk, book: _Book, screen: Screen
+    config: RunConfig, cases: Sequence[Case], bench: Bench, book: _Book, screen: Screen
 ) -> dict[str, tuple[GoldAnswer, ...]]:
-    """Return every case's gold answers; their servers are gone when this returns."""
+    """Return every case's gold answers; their servers, started only where an answer is not kept, are gone then."""
     cache = GoldCache(cache_dir() / "gold" if config.gold_cache else None)
     tasks = cases_with_gold(cases, config.dialect)
 
@@ -128,15 +113,11 @@ def _gold_phase(
         """Return one case's id with its gold answers."""
         return case.id, answer_gold(case, desk, cache)
 
-    opened = iter((first,))
-    crew = Crew[Case, tuple[str, tuple[GoldAnswer, ...]]](
-        lambda: next(opened, None) or bench.desk(), answer, config.jobs
-    )
+    crew = Crew[Case, tuple[str, tuple[GoldAnswer, ...]]](bench.desk, answer, config.jobs)
     answers = {}
     for number, (case_id, gold) in enumerate(crew.work(tasks), 1):
         answers[case_id] = gold
         screen.progress("gold", number, len(tasks))
-    first.station.abandon()
     book.problems.extend(f"gold left a trace: {line}" for line in crew.drift)
     return answers
 
@@ -146,6 +127,7 @@ def _prediction_phase(
     cases: Sequence[Case],
     gold: dict[str, tuple[GoldAnswer, ...]],
     bench: Bench,
+    first: Desk,
     asker: Asker,
     folder: RunFolder,
     book: _Book,
@@ -158,7 +140,8 @@ def _prediction_phase(
         """Ask the agent, then judge its answer."""
         return _judge(task, desk, asker)
 
-    crew = Crew[_Task, _Done](bench.desk, judge, config.jobs)
+    opened = iter((first,))
+    crew = Crew[_Task, _Done](lambda: next(opened, None) or bench.desk(), judge, config.jobs)
     for number, done in enumerate(crew.work(tasks), 1):
         if _stored(config, done):
             folder.store_relations(done.result, _sides(done))

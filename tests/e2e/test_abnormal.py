@@ -86,9 +86,9 @@ def pack(folder, cases, **header):
     return str(folder)
 
 
-def case(case_id, gold="SELECT a FROM t", **more):
+def case(case_id, gold="SELECT a FROM t", **more) -> dict:
     """Return a case of that pack."""
-    return {"id": case_id, "question": "?", "snapshot": "s", "gold": {"sqlite": gold} if gold else {}, **more}
+    return {"id": case_id, "question": "?", "snapshot": "s", "gold": {"sqlite": gold}, **more}
 
 
 def test_broken_gold_is_ours_and_leaves_the_denominator(cli, tmp_path):
@@ -113,7 +113,7 @@ def test_slow_gold_is_gold_timeout(cli, tmp_path):
 
 def test_nothing_scorable_is_five(cli, tmp_path):
     """Cases without gold in this dialect and out-of-scope ones cannot be scored: exit 5."""
-    folder = pack(tmp_path / "pack", [case("none", None), case("out", out_of_scope=True)])
+    folder = pack(tmp_path / "pack", [case("none") | {"gold": {"mysql": "SELECT 1"}}, case("out", out_of_scope=True)])
     file = predictions(tmp_path / "p.jsonl", {"case_id": "none", "sql": "SELECT 1"})
     ran = cli("run", folder, "--predictions", file)
     assert (ran.code, ran.verdicts) == (5, {"none": "unavailable", "out": "out_of_scope"})
