@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cases.presets import preset
-
 from cases.errors import InputError
 from cases.pack import Pack
+from cases.presets import preset
 from dialect_adapters.contract import Adapter, Limits, Mode
 from dialect_adapters.registry import adapter as find_adapter
 from harness.desk import Desk, Rules
