@@ -47,7 +47,7 @@ def check(
     if no is None and (utility := _utility(lexed, sql, rules, names)) is not None:
         return utility
     no = no or _word_trouble(parsed, lexed, rules, names) or _parse_trouble(parsed, lexed)
-    no = no or _tree_trouble(parsed, lexed, rules, profile) or _name_trouble(parsed, lexed, rules, names)
+    no = no or _tree_trouble(parsed, lexed, rules, profile) or _name_trouble(parsed, lexed, names, profile)
     if no is not None:
         return _rejected(no, parsed, lexed, profile)
     return GuardVerdict(True, "allowed", flags=_flags(parsed, lexed, rules, names))
@@ -119,7 +119,7 @@ def _tree_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, profil
         return _No(f"'{outside[0]}' is not allowed here", outside[0])
     if parsed.root not in roots:
         return _No(f"a statement of kind '{parsed.root}' is not allowed under profile {profile}", parsed.root)
-    if chosen.objects and not any(token.text in chosen.objects for token in lexed.tokens[1:6]):
+    if chosen.objects and not any(t.kind == "word" and t.text in chosen.objects for t in lexed.tokens[1:6]):
         return _No("only tables, views and indexes may be changed", parsed.root)
     return None
 
@@ -138,15 +138,17 @@ def _word_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names:
     return None if trouble is None else _No(*trouble)
 
 
-def _name_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names) -> _No | None:
-    """Judge every table, call and word the text names."""
+def _name_trouble(parsed: ParsedQuery, lexed: Lexed, names: Names, profile: str) -> _No | None:
+    """Judge every table and call the text names; a DDL statement may name tables that do not exist yet."""
+    chosen = PROFILES[profile]
     for table in sorted(parsed.tables, key=lambda ref: ref.name):
         schema = table.schema if table.catalog is None else f"{table.catalog}.{table.schema}"
-        if (trouble := table_trouble(table.name, schema, names)) is not None:
+        trouble = table_trouble(table.name, schema, names)
+        if trouble is not None and not (chosen.objects and trouble[1] == "unknown_table"):
             return _No(*trouble)
-    if (trouble := call_trouble(lexed.tokens, parsed.list_names, names)) is not None:
+    if (trouble := call_trouble(lexed.tokens, parsed.list_names, names, chosen.paren_words)) is not None:
         return _No(*trouble)
-    if rules.functional_notation and parsed.unresolved:
+    if names.rules.functional_notation and parsed.unresolved and not chosen.objects:
         return _No(f"'{parsed.unresolved[0]}' names no column and may call a function", "functional_notation")
     return None
 
@@ -158,7 +160,8 @@ def _rejected(no: _No, parsed: ParsedQuery, lexed: Lexed, profile: str) -> Guard
     kinds += [kind for kind in _started(lexed.tokens) if kind.lower() not in roots]
     if not kinds:
         return GuardVerdict(False, no.reason, node=no.node)
-    return GuardVerdict(False, f"{kinds[0]} is rejected: {no.reason}", statement=kinds[0], node=no.node)
+    node = kinds[0].lower() if no.node == "syntax_error" else no.node
+    return GuardVerdict(False, f"{kinds[0]} is rejected: {no.reason}", statement=kinds[0], node=node)
 
 
 def _started(tokens: list[Token]) -> list[str]:

@@ -87,13 +87,15 @@ def word_trouble(tokens: Sequence[Token], names: Names) -> Trouble | None:
     return None
 
 
-def call_trouble(tokens: Sequence[Token], list_names: Sequence[str], names: Names) -> Trouble | None:
+def call_trouble(
+    tokens: Sequence[Token], list_names: Sequence[str], names: Names, keywords: frozenset[str] = frozenset()
+) -> Trouble | None:
     """Say which call is not on the function list, None where all are.
 
     A name before a parenthesis is a call unless it is a keyword or heads a column list; the parser says how many
     column lists a name heads, and not one more may be written.
     """
-    allowed = names.rules.functions | names.rules.paren_words
+    allowed = names.rules.functions | names.rules.paren_words | keywords
     heads = Counter(list_names)
     # The first word of a statement is a verb, never a call.
     for index, token in enumerate(tokens[1:-1], 1):

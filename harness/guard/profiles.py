@@ -32,22 +32,31 @@ _DDL_NODES = words("""
     checkcolumnconstraint check references reference autoincrementcolumnconstraint computedcolumnconstraint
     generatedasidentitycolumnconstraint collatecolumnconstraint indexcolumnconstraint index indexparameters
     renamecolumn droppartition columnposition modifycolumn renameindex dropprimarykey properties
+    engineproperty charactersetproperty collateproperty
     """)
+
+
+_DDL_WORDS = words(
+    "key references check unique add column default index include constraint foreign primary virtual stored"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One statement profile: its own roots (None = the dialect's read statements) and the node kinds it may hold."""
+    """One statement profile: roots (None = the dialect's reads), node kinds, objects it may change, keywords."""
 
     roots: frozenset[str] | None
     nodes: frozenset[str]
     objects: frozenset[str] = frozenset()
+    paren_words: frozenset[str] = frozenset()
 
 
 PROFILES = {
     "dql": Profile(None, _READ),
-    "dml": Profile(DML, _READ | _DML_NODES),
-    "ddl": Profile(frozenset({"create", "drop", "alter"}), _READ | _DDL_NODES, frozenset({"table", "view", "index"})),
+    "dml": Profile(DML, _READ | _DML_NODES, paren_words=words("conflict into set matched insert")),
+    "ddl": Profile(
+        frozenset({"create", "drop", "alter"}), _READ | _DDL_NODES, frozenset({"table", "view", "index"}), _DDL_WORDS
+    ),
 }
 """The profiles by query type."""
 

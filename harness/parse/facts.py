@@ -87,9 +87,7 @@ def _tree_facts(
         "functions": sorted({_function(node) for each in trees for node in each.find_all(exp.Func)} - {""}),
         "tables": [ref for each in trees for ref in tables_of(each, fold=fold)],
         "literals": [literal.name for each in trees for literal in each.find_all(exp.Literal)],
-        "list_names": [
-            alias.name.lower() for each in trees for alias in each.find_all(exp.TableAlias) if alias.args.get("columns")
-        ],
+        "list_names": [name for each in trees for name in _list_names(each)],
         "ctes": [cte.alias.lower() for cte in tree.find_all(exp.CTE)],
     }
     resolver = Resolver(tables)
@@ -99,6 +97,20 @@ def _tree_facts(
     facts["order"] = order_facts(tree, text, tokens, resolver, facts["output_names"], dialect)
     facts["processed_sql"] = tree.sql(dialect=dialect, comments=False)
     return facts
+
+
+def _list_names(tree: exp.Expr) -> Iterator[str]:
+    """Yield every name that heads a column list: aliases, CTEs, and tables that are created, filled or indexed."""
+    for alias in tree.find_all(exp.TableAlias):
+        if alias.args.get("columns"):
+            yield alias.name.lower()
+    for schema in tree.find_all(exp.Schema):
+        if isinstance(schema.this, exp.Table):
+            yield schema.this.name.lower()
+    for index in tree.find_all(exp.Index):
+        table = index.args.get("table")
+        if isinstance(table, exp.Table):
+            yield table.name.lower()
 
 
 def _root(tree: exp.Expr) -> exp.Expr:

@@ -192,8 +192,13 @@ class Resolver:
         return [(column.lower(), exp.column(column.lower())) for column in columns]
 
     def unresolved(self, tree: exp.Expr) -> list[str]:
-        """Return qualified names no column answers to: they may be calls in functional notation."""
+        """Return qualified names no column answers to: they may be calls in functional notation.
+
+        Without a catalogue nothing can be said about them.
+        """
         found: set[str] = set()
+        if not self.tables:
+            return []
         for column in tree.find_all(exp.Column):
             if column.table and not isinstance(column.this, exp.Star):
                 known = self._known(column)

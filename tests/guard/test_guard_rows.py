@@ -1,0 +1,203 @@
+"""The guard gives every row of the table its verdict, and holds against the handed attacks without false alarms."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cases.catalog import Catalog, CatalogColumn, CatalogTable
+from cases.relation import Kind
+from dialect_adapters.contract import GrammarRules
+from harness.guard import check
+from harness.parse import Parser
+from harness.results.verdicts import GuardVerdict
+
+_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "guard.yaml").read_text(encoding="utf-8"))
+_SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+_NEEDS_SHARED = pytest.mark.skipif(not _SHARED.is_dir(), reason="needs ../shared/data beside the repository")
+_SCHEMAS = {"postgres": "public", "mysql": "shop", "sqlite": None}
+_EXTRA = {"t": ("id", "v"), "v_sales": ("id", "amount"), "mv_sales": ("id", "amount")}
+_HIDDEN = {"eval.gold", "evalx.gold", "gold_answers"}
+
+
+def _rules(dialect: str) -> GrammarRules:
+    """Return a dialect's own rules."""
+    rules: GrammarRules = importlib.import_module(f"dialect_adapters.{dialect}.grammar").RULES
+    return rules
+
+
+def _catalog(dialect: str, tables: dict[str, Any]) -> Catalog:
+    """Build a catalogue from table names and columns."""
+    return Catalog(
+        dialect=dialect,
+        snapshot="s",
+        database="shop",
+        engine_version="0",
+        tables=tuple(
+            CatalogTable(
+                name=name,
+                columns=tuple(CatalogColumn(name=column, kind=Kind.TEXT, declared="") for column in columns),
+                schema_name=_SCHEMAS[dialect],
+            )
+            for name, columns in tables.items()
+        ),
+    )
+
+
+def _fixture_catalog(dialect: str) -> Catalog:
+    """Read the tables of an attack fixture, without those that hold the gold answers."""
+    text = (_SHARED / "attacks" / f"fixture_{dialect}.sql").read_text(encoding="utf-8")
+    tables: dict[str, Any] = dict(_EXTRA)
+    pattern = r"CREATE (?:VIRTUAL )?TABLE ([\w.]+)(?: USING \w+)?\s*\((.*?)\)(?:;| PARTITION)"
+    for name, body in re.findall(pattern, text, re.DOTALL):
+        if name not in _HIDDEN:
+            columns = re.sub(r"\([^)]*\)", "", body).split(",")
+            tables[name] = tuple(column.strip().split()[0].strip('"`') for column in columns if column.strip())
+    return _catalog(dialect, tables)
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[Parser]:
+    """One parser for the module."""
+    with Parser() as started:
+        yield started
+
+
+def _check(parser: Parser, sql: str, dialect: str, catalog: Catalog | None, **options: Any) -> GuardVerdict:
+    """Parse and guard one text."""
+    parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=_rules(dialect).sqlglot_dialect)
+    return check(parsed, _rules(dialect), catalog, **options)
+
+
+@pytest.mark.parametrize("row", _TABLE["rows"], ids=lambda row: f"{row['dialect']}: {row['sql'][:60]!r}")
+def test_every_row_gets_its_verdict(parser: Parser, row: dict[str, Any]) -> None:
+    """Verdict, deciding node, named statement kind and number of flags are those of the row."""
+    catalog = _catalog(row["dialect"], _TABLE["catalogues"][row["dialect"]])
+    verdict = _check(parser, row["sql"], row["dialect"], catalog, profile=row.get("profile", "dql"))
+    assert verdict.allowed is row["allowed"], verdict.reason
+    assert (verdict.node, verdict.statement) == (row.get("node"), row.get("statement"))
+    assert len(verdict.flags) == row.get("flags", 0)
+    if verdict.statement is not None:
+        assert verdict.statement in verdict.reason
+
+
+def _expanded(sql: str) -> str:
+    """Fill a template in as the data's README says."""
+    sql = re.sub(r"\{\{rep:(.*?):(\d+)\}\}", lambda found: found[1] * int(found[2]), sql)
+    return sql.replace("{{tmp}}", "/scratch").replace("{{gold}}", "/scratch/gold.db").replace("{{victim}}", "7")
+
+
+def _lines(*parts: str) -> list[dict[str, Any]]:
+    """Read a JSONL file of the shared data."""
+    return [json.loads(line) for line in _SHARED.joinpath(*parts).read_text(encoding="utf-8").splitlines()]
+
+
+@_NEEDS_SHARED
+@pytest.mark.parametrize("dialect", ["postgres", "mysql", "sqlite"])
+def test_no_live_attack_that_mutates_escapes_or_leaks_passes(parser: Parser, dialect: str) -> None:
+    """Of the handed attacks only exhaustion, which other layers stop, may pass; gaming is stopped or flagged."""
+    catalog = _fixture_catalog(dialect)
+    missed = []
+    for attack in _lines("attacks", "attacks.jsonl"):
+        if attack["dialect"] != dialect or attack["harm"] in {"exhaustion", "none"}:
+            continue
+        verdict = _check(parser, _expanded(attack["sql"]), dialect, catalog)
+        if verdict.allowed and not (attack["harm"] == "gaming" and verdict.flags):
+            missed.append(attack["id"])
+    assert missed == []
+
+
+@_NEEDS_SHARED
+def test_at_most_three_percent_of_the_benign_look_alikes_raise_an_alarm(parser: Parser) -> None:
+    """Legitimate reads that look dangerous pass, but for at most 3 %."""
+    benign = _lines("attacks", "benign.jsonl")
+    catalogs = {dialect: _fixture_catalog(dialect) for dialect in _SCHEMAS}
+    alarms = [
+        case["id"]
+        for case in benign
+        if not _check(parser, case["sql"], case["dialect"], catalogs[case["dialect"]]).allowed
+    ]
+    assert len(alarms) <= 0.03 * len(benign), alarms
+
+
+@_NEEDS_SHARED
+def test_no_real_gold_is_rejected_and_the_pace_holds(parser: Parser) -> None:
+    """All golds of three dialects pass for their own dialect, at 20,000 statements a minute or more of CPU time."""
+    rejected: Counter[str] = Counter()
+    count, began = 0, time.process_time()
+    for name in ("spider_dev", "chinook", "defog", "spider_german_dirty"):
+        for case in _lines("text2sql", "cases", f"{name}.jsonl"):
+            for dialect, gold in case["gold"].items():
+                for sql in [gold] if isinstance(gold, str) else gold:
+                    verdict = _check(parser, sql, dialect, None)
+                    count += 1
+                    if not verdict.allowed:
+                        rejected[f"{case['id']} {dialect}: {verdict.reason}"] += 1
+    assert rejected == Counter()
+    assert count > 1400
+    assert time.process_time() - began < count * 60 / 20_000
+
+
+@pytest.mark.parametrize(
+    ("sql", "allowed"),
+    [
+        ("SELECT * FROM customers", True),
+        ("SELECT * FROM orders", False),
+        ("SELECT * FROM customers WHERE 1 IN orders", False),
+        ("PRAGMA table_info(orders)", False),
+    ],
+)
+def test_visible_limits_what_a_statement_reads(parser: Parser, sql: str, *, allowed: bool) -> None:
+    """A table outside `visible` is rejected although the catalogue has it, with and without a catalogue."""
+    catalog = _catalog("sqlite", _TABLE["catalogues"]["sqlite"])
+    visible = frozenset({"Customers"})
+    assert _check(parser, sql, "sqlite", catalog, visible=visible).allowed is allowed
+    assert _check(parser, sql, "sqlite", None, visible=visible).allowed is allowed
+
+
+@pytest.mark.parametrize(
+    ("sql", "allowed"),
+    [
+        ("SELECT * FROM anything", True),
+        ("SELECT * FROM pg_authid", False),
+        ("SELECT * FROM pg_catalog.pg_class", False),
+        ("SELECT c.f_wipe FROM anything c", True),
+    ],
+)
+def test_without_a_catalogue_only_the_system_is_denied(parser: Parser, sql: str, *, allowed: bool) -> None:
+    """Table checks without a catalogue deny system schemas only."""
+    assert _check(parser, sql, "postgres", None).allowed is allowed
+
+
+@pytest.mark.parametrize(
+    ("sql", "node"),
+    [("SELECT " + "x" * 33_000, "size"), ("SELECT 1\x00", "control"), ("SELECT '\ud800'", "control"), ("", "empty")],
+)
+def test_text_is_judged_before_any_parser_is_believed(parser: Parser, sql: str, node: str) -> None:
+    """Size, control characters, lone surrogates and emptiness decide first."""
+    assert _check(parser, sql, "sqlite", None).node == node
+
+
+def test_depth_is_measured_by_the_guard_itself(parser: Parser) -> None:
+    """Deep nesting is rejected by the guard's own count."""
+    assert _check(parser, "SELECT " + "(" * 201 + "1" + ")" * 201, "mysql", None).node == "depth"
+
+
+def test_what_the_parser_gave_up_on_is_no_syntax_error(parser: Parser) -> None:
+    """A text that is too deep for the parser is rejected as unparsable, not as the agent's syntax error."""
+    assert _check(parser, "SELECT " + "NOT " * 7_000 + "1", "sqlite", None).node == "unparsable"
+
+
+def test_names_outside_ascii_pass_where_the_catalogue_has_them(parser: Parser) -> None:
+    """A column with an umlaut is a name like any other."""
+    catalog = _catalog("sqlite", {"straßen": ("länge",)})
+    assert _check(parser, "SELECT länge FROM straßen", "sqlite", catalog).allowed is True
