@@ -6,6 +6,8 @@ from pathlib import Path
 
 from cases.verdicts import ExitCode
 
+LINE = 600
+
 
 class SqlassayError(Exception):
     """A fault that ends a command with one clear line and its own exit code."""
@@ -39,10 +41,16 @@ class InputError(SqlassayError):
     ) -> None:
         """Build the `file:line:field: message` line; parts that are unknown are left out."""
         place = ":".join(str(part) for part in (file, line, field) if part is not None)
-        super().__init__(f"{place}: {message}" if place else message, remedy=remedy)
+        text = f"{place}: {message}" if place else message
+        super().__init__("\n".join(_clipped(line) for line in text.split("\n")), remedy=remedy)
         self.file = None if file is None else str(file)
         self.line = line
         self.field = field
+
+
+def _clipped(line: str) -> str:
+    """Shorten a line that repeats what a file holds; the mark says that something was left out."""
+    return line if len(line) <= LINE else f"{line[: LINE // 2]} … {line[-LINE // 3 :]}"
 
 
 class InfrastructureError(SqlassayError):

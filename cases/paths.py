@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from cases.errors import InputError
@@ -28,10 +29,16 @@ def inside(root: Path, name: str, *, file: Path, line: int | None, field: str, f
     path = root
     for part in pure.parts:
         path = path / part
-        if path.is_symlink():
+        if asks(path.is_symlink):
             raise refuse(f"path '{name}' goes through a symbolic link")
-    if folder and not path.is_dir():
-        raise refuse(f"no folder '{name}'", "Create it or correct the path")
-    if not folder and not path.is_file():
-        raise refuse(f"no file '{name}'", "Create it or correct the path")
+    if not asks(path.is_dir if folder else path.is_file):
+        raise refuse(f"no {'folder' if folder else 'file'} '{name}'", "Create it or correct the path")
     return path
+
+
+def asks(question: Callable[[], bool]) -> bool:
+    """Return what a path says of itself; a path the system cannot even look up (too long, NUL) is not there."""
+    try:
+        return question()
+    except (OSError, ValueError):
+        return False

@@ -142,6 +142,8 @@ def json_records(path: Path) -> list[Record]:
 def starts_with(path: Path, mark: bytes) -> bool:
     """Return True where a file's first byte that is no space, past a BOM, is `mark`."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as stream:
             return stream.read(4096).removeprefix(_BOM).lstrip().startswith(mark)
     except OSError:

@@ -49,8 +49,9 @@ def read_yaml(path: Path) -> YamlDocument:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise InputError(f"not YAML: {error.problem}", file=path, line=line, remedy="Correct the YAML") from None
-    except (yaml.YAMLError, ValueError) as error:
-        message = str(error).splitlines()[0]
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
+        # PyYAML's constructors raise whatever they trip over when a tag and its value do not go together.
+        message = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"not YAML: {message}", file=path, remedy="Correct the YAML") from None
     except RecursionError:
         raise InputError("nested too deeply", file=path, line=1, remedy="Flatten the YAML") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 from cases.errors import InputError
 from cases.formats.contract import Format
 from cases.pack import Pack
+from cases.paths import asks
 
 GROUP = "sqlassay.formats"
 PACKS = Path(__file__).parents[1] / "packs"
@@ -45,7 +46,7 @@ def find_pack(name: str) -> Path:
         InputError: neither; the remedy lists the names.
     """
     path = Path(name)
-    if path.exists():
+    if asks(path.exists):
         return path
     if name in own_packs():
         return PACKS / name

@@ -14,6 +14,7 @@ from cases.formats.checks import Placed, case_set_digest, check_cases
 from cases.formats.skill_models import SkillConfig, SkillRow
 from cases.formats.skill_sources import snapshot_of_script, snapshots_of_config
 from cases.pack import Pack, PackSettings
+from cases.paths import asks
 from cases.reading import element_lines, parse_json, read_text, starts_with
 from cases.snapshot import Snapshot
 from cases.yaml_reading import YamlDocument, read_yaml
@@ -118,7 +119,7 @@ def _named_dataset(config: SkillConfig, document: YamlDocument | None) -> Path:
         )
     folder = document.path.resolve().parent
     for base in (folder, folder.parent):
-        if (base / config.dataset).is_file():
+        if asks((base / config.dataset).is_file):
             return base / config.dataset
     message = f"no file '{config.dataset}'"
     line = document.line(place)

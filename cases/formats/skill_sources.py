@@ -13,6 +13,7 @@ from pathlib import Path
 from cases.errors import InputError
 from cases.faults import Place
 from cases.formats.snapshots import snapshot_digest
+from cases.paths import asks
 from cases.snapshot import Snapshot
 from cases.sources.scripts import scripts_digest
 from cases.sources.sqlite_file import sqlite_content
@@ -57,7 +58,7 @@ def _file(uri: str, config: YamlDocument, place: Place) -> Path:
         raise refuse("data source is an in-memory database", "Name a SQLite file")
     folder = config.path.resolve().parent
     for base in (folder, folder.parent):
-        if (base / name).is_file():
+        if asks((base / name).is_file):
             return (base / name).resolve()
     raise refuse(f"no file '{name}'", "Correct the path; it is relative to the config file")
 
