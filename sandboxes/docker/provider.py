@@ -16,7 +16,7 @@ from sandboxes import labels
 from sandboxes.bake import Bakery, Order, image_key
 from sandboxes.cache import cache_dir
 from sandboxes.contract import BaseImage, Isolation, Notice, SnapshotImage
-from sandboxes.docker import container, limits, networks
+from sandboxes.docker import container, limits, networks, ryuk
 from sandboxes.docker.builder import Bake, Baked, bake
 from sandboxes.docker.channel import FOLDER_PREFIX, Channel, Transport, socket_channel
 from sandboxes.docker.client import Engine, connect
@@ -30,6 +30,7 @@ from sandboxes.locks import RunLock, is_free
 from sandboxes.reaper import is_left_over
 
 _READY_SECONDS = 60
+_ENGINE_SECONDS = 120  # freezing a large image takes the engine longer than any other answer
 _MB = 1024 * 1024
 
 
@@ -62,8 +63,9 @@ class DockerProvider:
         self._cache = cache or cache_dir()
         self._hours = expiry_hours
         self._room_mb = write_room_mb
-        self._guard = threading.Lock()  # guards the five fields below: nothing starts once `_closed` is set
+        self._guard = threading.Lock()  # guards the six fields below: nothing starts once `_closed` is set
         self._engine: Engine | None = None
+        self._net: dict[str, str] = {}
         self._live: dict[str, DockerSandbox] = {}
         self._locks: dict[str, RunLock] = {}
         self._networks: dict[str, str] = {}
@@ -143,7 +145,8 @@ class DockerProvider:
         """Return the engine, reached on first use."""
         with self._guard:
             if self._engine is None:
-                self._engine = connect()
+                self._engine = connect(timeout=_ENGINE_SECONDS)
+                self._net = ryuk.guard(self._engine)
             return self._engine
 
     def _sources(self, engine: Engine) -> tuple[BaseSource, ...]:
@@ -197,7 +200,8 @@ class DockerProvider:
     def _owner(self, run_id: str, channel: Channel) -> dict[str, str]:
         """Return the labels of a container this process starts for a run."""
         lock = self._cache / "runs" / f"{run_id}.lock"
-        return labels.owner(run_id, lock, time.time(), hours=self._hours, folder=str(channel.folder or "")).labels()
+        owner = labels.owner(run_id, lock, time.time(), hours=self._hours, folder=str(channel.folder or ""))
+        return owner.labels() | self._net
 
     def _channel(self, engine: Engine, adapter: Adapter, run_id: str) -> Channel:
         """Return a new way in: a socket where this engine shares them, else a port on a network without a way out."""

@@ -9,7 +9,8 @@ from pathlib import Path
 from docker.errors import DockerException
 from requests import RequestException
 
-from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session
+from cases.errors import SandboxLostError
+from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, SessionLostError
 from sandboxes.contract import Isolation
 from sandboxes.docker import container
 from sandboxes.docker.channel import Channel
@@ -46,8 +47,14 @@ class DockerSandbox:
         self._killed = False
 
     def open(self, database: str, role: Role, pins: Pins) -> Session:
-        """Log in to one snapshot database."""
-        return self._adapter.connect(self.endpoint, database, role, pins)
+        """Log in to one snapshot database; raises SandboxLostError with the server's last words where it is gone."""
+        try:
+            return self._adapter.connect(self.endpoint, database, role, pins)
+        except SessionLostError as fault:
+            lines = container.last_lines(self._engine, self.id)
+            raise SandboxLostError(
+                f"the {self._adapter.name} server is gone ({fault}); its last lines: {lines}"
+            ) from fault
 
     def died_of_memory(self) -> bool:
         """Return True where the kernel killed the server or one of its processes for memory.

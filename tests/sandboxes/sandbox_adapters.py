@@ -11,7 +11,7 @@ import pymysql
 
 from cases.catalog import Catalog
 from cases.snapshot import Snapshot
-from dialect_adapters.contract import Endpoint, GrammarRules, Pins, Role, ServerRecipe, Session
+from dialect_adapters.contract import Endpoint, GrammarRules, Pins, Role, ServerRecipe, Session, SessionLostError
 from dialect_adapters.mysql.recipe import RECIPE as MYSQL
 from dialect_adapters.postgres.recipe import ADMIN
 from dialect_adapters.postgres.recipe import RECIPE as POSTGRES
@@ -36,6 +36,8 @@ class TinyPostgres:
         raise NotImplementedError
 
     def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
+        if not self.ping(endpoint):
+            raise SessionLostError("no answer")
         raise NotImplementedError
 
     def login(self, endpoint: Endpoint, database: str = "postgres") -> psycopg.Connection[Any]:

@@ -16,9 +16,9 @@ import pymysql
 import pytest
 from sandbox_adapters import TinyMysql, TinyPostgres
 
-from cases.errors import EngineUnavailableError, InfrastructureError
+from cases.errors import EngineUnavailableError, InfrastructureError, SandboxLostError
 from cases.snapshot import Snapshot
-from dialect_adapters.contract import Mode
+from dialect_adapters.contract import Mode, Pins, Role
 from sandboxes.contract import SnapshotImage
 from sandboxes.docker import container
 from sandboxes.docker.client import Engine, connect
@@ -149,13 +149,14 @@ def test_memory_beyond_the_limit_is_seen(provider: DockerProvider, image: Snapsh
 
 
 def test_a_killed_server_did_not_die_of_memory(provider: DockerProvider, image: SnapshotImage) -> None:
-    """Our own kill is told apart from the kernel's."""
+    """Our own kill is told apart from the kernel's, and the next login says that the server is gone."""
     sandbox = provider.start(TinyPostgres(), image, Mode.READ, "tests")
     try:
         sandbox.kill()
         sandbox.kill()
         assert sandbox.died_of_memory() is False
-        assert TinyPostgres().ping(sandbox.endpoint) is False
+        with pytest.raises(SandboxLostError, match="its last lines: .*ready to accept connections"):
+            sandbox.open("shop", Role.READER, Pins())
     finally:
         sandbox.destroy()
 
