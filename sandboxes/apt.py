@@ -64,22 +64,25 @@ def can_install() -> bool:
 def install(packages: Iterable[str]) -> None:
     """Refresh apt's lists and install packages without recommendations.
 
+    A refresh that fails is no reason to stop: one broken third-party source fails it for all.
+
     Raises:
-        InfrastructureError: apt failed, with its last line.
+        InfrastructureError: apt could not install, with its last line.
     """
     _run("apt-get", "-q", "update")
-    _run("apt-get", "-q", "-y", "install", "--no-install-recommends", *packages)
-
-
-def _run(*command: str) -> None:
-    """Run one apt command without questions."""
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
+    command = ("apt-get", "-q", "-y", "install", "--no-install-recommends", *packages)
+    done = _run(*command)
     if done.returncode:
         last = (done.stderr or done.stdout).strip().splitlines()[-1:]
         raise InfrastructureError(
             f"`{' '.join(command)}` failed: {''.join(last)}",
             remedy="Run it by hand and check the machine's apt sources",
         )
+
+
+def _run(*command: str) -> subprocess.CompletedProcess[str]:
+    """Run one apt command without questions."""
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )

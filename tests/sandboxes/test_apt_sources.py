@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cases.errors import InfrastructureError
 from sandboxes import apt
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "apt_sources.yaml").read_text("utf-8"))
@@ -44,3 +45,26 @@ def test_debian_and_its_children_are_recognised(tmp_path: Path, text: str, expec
     release = tmp_path / "os-release"
     release.write_text(text)
     assert apt.is_debian_like(release) is expected
+
+
+def _apt(folder: Path, script: str) -> None:
+    """Put an apt-get of ours first on the path."""
+    program = folder / "apt-get"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def test_a_broken_third_party_source_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refreshing the lists fails, installing works: that is enough."""
+    _apt(tmp_path, f'[ "$2" = update ] && exit 100; echo "$@" > {tmp_path}/done')
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    apt.install(["one", "two"])
+    assert (tmp_path / "done").read_text() == "-q -y install --no-install-recommends one two\n"
+
+
+def test_a_failed_installation_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command and apt's last words, so that it can be repeated by hand."""
+    _apt(tmp_path, '[ "$2" = update ] && exit 0; echo first >&2; echo "E: Unable to locate package one" >&2; exit 100')
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(InfrastructureError, match="one` failed: E: Unable to locate package one"):
+        apt.install(["one"])
