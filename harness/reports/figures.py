@@ -92,6 +92,13 @@ def trials(run: RunResult) -> int:
     return max(seen, declared) if isinstance(declared, int) else seen
 
 
+def coverage(run: RunResult) -> str:
+    """Return how much of the run the numbers cover, in one line."""
+    cases, k = run.manifest.cases, trials(run)
+    planned = f"{run.planned} planned ({cases} case{'' if cases == 1 else 's'} × {k} trial{'' if k == 1 else 's'})"
+    return f"{len(run.results)} of {planned}, scorable: {run.scorable}"
+
+
 def timing_of(run: RunResult) -> dict[tuple[str, int], Timing]:
     """Return the timings by (case id, trial)."""
     return {(timing.case_id, timing.trial): timing for timing in run.timings}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from pathlib import Path
+from typing import TypeVar
 
 from cases.verdicts import Verdict
 from harness.reports import figures
@@ -12,12 +14,16 @@ from harness.reports.files import Json, base_name, without_folders, write_json, 
 from harness.results.case_result import CaseResult
 from harness.results.run_result import RunResult
 
+Part = TypeVar("Part", str, tuple[str, ...])
+
 MARKDOWN = "summary.md"
 JSON = "summary.json"
 LISTED = 200
 SHOWN_IN_FULL = 10
 TEXT_LIMIT = 400
 SQL_LIMIT = 4000
+PART_BYTES = 200_000
+"""What one part of the page may take: four of them fit the 1,024 KiB of a GitHub step summary."""
 
 
 def write(run: RunResult, folder: Path) -> tuple[Path, ...]:
@@ -103,7 +109,7 @@ def _facts(run: RunResult) -> str:
     """Return what ran where and how fast, one fact a line."""
     manifest, times = run.manifest, run.percentiles
     lines = [
-        f"- cases: {manifest.cases}, results: {len(run.results)} of {run.planned} planned, scorable: {run.scorable}",
+        f"- results: {figures.coverage(run)}",
         f"- mutations blocked: {run.blocked}",
         f"- engine: {markdown(f'{manifest.dialect} {manifest.engine_version}, image {base_name(manifest.image)}')}",
         f"- isolation: {markdown(figures.place(run))}",
@@ -127,12 +133,12 @@ def _failures(run: RunResult) -> str:
     failures = figures.failed(run.results)
     if not failures:
         return ""
-    rows = [_failure_row(result) for result in failures[:LISTED]]
+    rows = _fitting([_failure_row(result) for result in failures[:LISTED]])
     left = len(failures) - len(rows)
     rest = f"\n\n{left} more are in results.csv." if left else ""
     table = _table(("case", "trial", "verdict", "cause", "reason"), rows)
     wrong = [result for result in failures if result.verdict is Verdict.MISMATCH][:SHOWN_IN_FULL]
-    blocks = "\n\n".join(_in_full(result) for result in wrong)
+    blocks = "\n\n".join(_fitting([_in_full(result) for result in wrong]))
     return f"## Results that are no match (n = {len(failures)})\n\n{table}{rest}\n\n{blocks}".rstrip()
 
 
@@ -168,5 +174,15 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _list(title: str, lines: Sequence[str]) -> str:
-    """Return a titled list, nothing where it is empty."""
-    return "\n".join([f"## {title}", "", *(f"- {line}" for line in lines)]) if lines else ""
+    """Return a titled list, nothing where it is empty; what does not fit is counted."""
+    if not lines:
+        return ""
+    shown = _fitting(lines)
+    more = [f"- {len(lines) - len(shown)} more are in summary.json"] if len(shown) < len(lines) else []
+    return "\n".join([f"## {title}", "", *(f"- {line}" for line in shown), *more])
+
+
+def _fitting(parts: Sequence[Part]) -> Sequence[Part]:
+    """Return the leading parts that fit into one part of the page."""
+    sizes = accumulate(len("".join(part).encode()) for part in parts)
+    return parts[: sum(size <= PART_BYTES for size in sizes)]

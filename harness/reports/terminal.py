@@ -74,7 +74,7 @@ def _facts(run: RunResult) -> list[str]:
     """Return the lines below the tables: how much ran, how fast, where, what went wrong, and the folder."""
     manifest, times = run.manifest, run.percentiles
     return [
-        f"results: {len(run.results)} of {run.planned} planned, scorable: {run.scorable}",
+        f"results: {figures.coverage(run)}",
         f"mutations blocked: {run.blocked}",
         f"predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
         f"image: {base_name(manifest.image)} (base {base_name(manifest.base_image)}, {manifest.base_source})",

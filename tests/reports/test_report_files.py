@@ -246,7 +246,22 @@ def test_summary_page_says_what_it_leaves_out(tmp_path: Path) -> None:
     summary.write(run(*many), tmp_path)
     page = (tmp_path / summary.MARKDOWN).read_text(encoding="utf-8")
     assert "50 more are in results.csv." in page
+    assert "results: 250 of 250 planned" in page
+
+
+def test_summary_page_fits_a_step_summary_at_its_worst(tmp_path: Path) -> None:
+    """However much hostile text there is, the page stays under GitHub's 1,024 KiB and counts what it leaves out."""
+    worst = "\U000e0041" * 5000
+    many = [
+        result(f"c{index}", Verdict.MISMATCH, reason=worst, question=worst, predicted_sql=worst, gold_sql=worst)
+        for index in range(250)
+    ]
+    lines = tuple(f"{index} {worst}" for index in range(50))
+    summary.write(run(*many, problems=lines, breaches=lines), tmp_path)
+    page = (tmp_path / summary.MARKDOWN).read_text(encoding="utf-8")
     assert len(page.encode()) < 1024 * 1024
+    assert page.count("more are in summary.json") == 2
+    assert "more are in results.csv." in page
 
 
 def test_summary_json_carries_the_verdict(tmp_path: Path) -> None:
