@@ -26,26 +26,24 @@ VARIABLES = {
 }
 
 
+def make(*arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run make as a person would, even where these tests run under make themselves."""
+    inherited = {*VARIABLES, "PACK", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}
+    environment = {key: value for key, value in os.environ.items() if key not in inherited}
+    command = ["make", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=check, timeout=30)
+
+
 def dry(*arguments: str) -> str:
     """Return what make would run; the installation counts as done."""
-    done = subprocess.run(
-        ["make", "--dry-run", "--assume-old=.venv/.runtime", *arguments],
-        cwd=ROOT,
-        env={key: value for key, value in os.environ.items() if key not in (*VARIABLES, "PACK", "MAKEFLAGS")},
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=30,
-    )
-    return done.stdout
+    return make("--dry-run", "--assume-old=.venv/.runtime", *arguments).stdout
 
 
 def test_make_lists_every_target() -> None:
     """`make` alone prints each target of the Makefile with one line about it."""
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"(?m)^([a-z]+):", text))
-    done = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
-    listed = dict(line.split(None, 1) for line in done.stdout.splitlines())
+    listed = dict(line.split(None, 1) for line in make().stdout.splitlines())
     assert set(listed) == targets
     assert all(listed.values())
 
@@ -110,14 +108,7 @@ def test_a_missing_venv_module_names_its_remedy(tmp_path: Path) -> None:
     python = tmp_path / "python3"
     python.write_text('#!/bin/sh\ncase "$2" in *ensurepip*) exit 1 ;; esac\nexit 0\n')
     python.chmod(0o755)
-    done = subprocess.run(
-        ["make", f"PYTHON={python}", f"VENV={tmp_path}/venv", "eval"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=30,
-    )
+    done = make(f"PYTHON={python}", f"VENV={tmp_path}/venv", "eval", check=False)
     assert "apt-get install python3-venv" in done.stderr
     assert done.returncode == 2
     assert not (tmp_path / "venv").exists()
