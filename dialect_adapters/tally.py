@@ -7,11 +7,34 @@ from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 
+from cases.errors import InputError
 from cases.relation import Kind, Row
-from cases.snapshot import TableDef
+from cases.snapshot import Snapshot, TableDef
 
 _NUMERIC = frozenset({Kind.INT, Kind.DECIMAL, Kind.FLOAT64})
 _TEXTUAL = frozenset({Kind.TEXT, Kind.BYTES})
+
+
+def check_loadable(snapshot: Snapshot, dialect: str) -> None:
+    """Refuse, before a server is asked, a snapshot that this dialect could only load in part.
+
+    Raises:
+        InputError: neither tables nor a script for the dialect, or an enforced reference to no table.
+    """
+    if not snapshot.tables and not snapshot.scripts.get(dialect):
+        raise InputError(
+            f"the snapshot has nothing to load into {dialect}",
+            file=snapshot.id,
+            remedy=f"Give it tables, or a script under scripts.{dialect}.",
+        )
+    known = {table.name for table in snapshot.tables}
+    for table in snapshot.tables if snapshot.enforce_foreign_keys else ():
+        if missing := [key.table for key in table.foreign_keys if key.table not in known]:
+            raise InputError(
+                f"table {table.name} refers to '{missing[0]}', which is no table of the snapshot",
+                file=snapshot.id,
+                remedy="Correct the reference, or do not enforce references.",
+            )
 
 
 class Tally:

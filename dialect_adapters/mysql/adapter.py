@@ -61,7 +61,7 @@ class MysqlAdapter:
 def _answers(endpoint: Endpoint, password: str) -> bool:
     """Return whether the administrator's query is answered with this password."""
     try:
-        with connect(endpoint, None, ADMIN, password=password, seconds=2) as connection:
+        with connect(endpoint, None, ADMIN, password=password, seconds=2, patience=2) as connection:
             return connection.query("SELECT 1") == 1
     except (SessionLostError, pymysql.Error, OSError):
         return False

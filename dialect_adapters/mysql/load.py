@@ -23,7 +23,7 @@ from dialect_adapters.mysql.scripts import run_script
 from dialect_adapters.mysql.session import ADMIN, COLLATION, connect, reader_name
 from dialect_adapters.mysql.types import NAMED_KINDS, load_cell, reading, type_of
 from dialect_adapters.reflect import catalog_of
-from dialect_adapters.tally import Tally
+from dialect_adapters.tally import Tally, check_loadable
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -36,6 +36,8 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
     Raises:
         InputError: a snapshot that cannot be loaded whole.
     """
+    for snapshot in snapshots:
+        check_loadable(snapshot, "mysql")
     _take_over(endpoint)
     for snapshot in snapshots:
         _fill(endpoint, snapshot)
@@ -103,8 +105,11 @@ def _send(connection: Connection[Cursor], snapshot: Snapshot, table: TableDef, r
     tally = Tally(table)
     kinds = [column.kind for column in table.columns]
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", newline="", suffix=".tsv") as file:
-        for row in tally.watch(rows):
-            file.write("\t".join(load_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)) + "\n")
+        try:
+            for row in tally.watch(rows):
+                file.write("\t".join(load_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)) + "\n")
+        except UnicodeEncodeError:
+            raise _refused(snapshot, table.name, f"row {tally.rows} holds text that is no Unicode") from None
         file.flush()
         _guarded(connection, snapshot, table.name, _load_data(table, file.name))
     with connection.cursor() as cursor:

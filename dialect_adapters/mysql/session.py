@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
+import socket
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,10 @@ ADMIN = "root"
 COLLATION = "utf8mb4_0900_bin"
 _GRACE = 1.6
 """Seconds past our own deadline after which a silent socket counts as lost: within the promised two."""
+_ANSWER_SECONDS = 10.0
+"""Patience with a login: a server that is frozen must not freeze us."""
 _LONGEST_LOGIN = 32
+_OFFSET = re.compile(r"[+-]\d\d:\d\d")
 
 
 class MysqlSession:
@@ -34,6 +39,7 @@ class MysqlSession:
         self._connection = connection
         self._endpoint = endpoint
         self._pins = pins
+        self._time_zone = _offset(pins.time_zone)
         self._thread: int = connection.thread_id()  # type: ignore[no-untyped-call]
         self._wire = Wire(connection)
 
@@ -42,7 +48,7 @@ class MysqlSession:
         self._wire.deadline(limits.timeout + _GRACE)
         milliseconds = round(limits.timeout * 1000) + 400
         settings = [
-            f"time_zone = '{_offset(self._pins.time_zone)}'",
+            f"time_zone = '{self._time_zone}'",
             f"max_execution_time = {milliseconds}",
             "transaction_read_only = ON",
         ]
@@ -67,7 +73,7 @@ class MysqlSession:
     def cancel(self) -> None:
         """Ask the server to stop the running statement, over a login of our own."""
         with contextlib.suppress(pymysql.Error, SessionLostError, OSError):
-            other = connect(self._endpoint, None, ADMIN, seconds=0.5)
+            other = connect(self._endpoint, None, ADMIN, seconds=0.5, patience=0.5)
             try:
                 other.query(f"KILL QUERY {self._thread}")
             finally:
@@ -107,37 +113,58 @@ def connect(
     *,
     password: str | None = None,
     seconds: float = 10.0,
+    patience: float | None = None,
     local_infile: bool = False,
 ) -> Connection[Cursor]:
     """Log in over the unix socket (without TLS: 1 ms instead of 40), or TCP where there is none.
 
+    `patience` bounds each later wait for the server; None where a load may take its time.
+
     Raises:
         SessionLostError: the server does not answer or refuses the login.
     """
+    connection = pymysql.connect(
+        user=user,
+        password=endpoint.password if password is None else password,
+        database=database,
+        charset="utf8mb4",
+        collation=COLLATION,
+        autocommit=True,
+        ssl_disabled=endpoint.socket is not None,
+        local_infile=local_infile,
+        read_timeout=patience,
+        write_timeout=patience,
+        defer_connect=True,
+    )
+    # Private, but said of every unix socket PyMySQL opens itself: a password may travel in the clear.
+    connection._secure = endpoint.socket is not None  # type: ignore[attr-defined]
     try:
-        return pymysql.connect(
-            unix_socket=str(endpoint.socket) if endpoint.socket else None,
-            host=endpoint.host,
-            port=endpoint.port,
-            user=user,
-            password=endpoint.password if password is None else password,
-            database=database,
-            charset="utf8mb4",
-            collation=COLLATION,
-            autocommit=True,
-            ssl_disabled=endpoint.socket is not None,
-            connect_timeout=seconds,
-            local_infile=local_infile,
-        )
+        # PyMySQL leaves its own socket open where the connection is refused, and a booting server refuses often.
+        connection.connect(_socket(endpoint, seconds))
     except (pymysql.Error, OSError) as error:
         code = error.args[0] if error.args and isinstance(error.args[0], int) else type(error).__name__
         raise SessionLostError(f"login as {user} to database {database} failed ({code})") from None
+    return connection
+
+
+def _socket(endpoint: Endpoint, seconds: float) -> socket.socket:
+    """Return a connected socket, or none left open."""
+    if endpoint.socket is None:
+        return socket.create_connection((endpoint.host, endpoint.port), seconds)
+    made = socket.socket(socket.AF_UNIX)
+    try:
+        made.settimeout(seconds)
+        made.connect(str(endpoint.socket))
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def open_session(endpoint: Endpoint, database: str, role: Role, pins: Pins) -> MysqlSession:
     """Return a fresh session."""
     folded = database.lower()
-    return MysqlSession(connect(endpoint, folded, login_name(folded, role)), endpoint, pins)
+    return MysqlSession(connect(endpoint, folded, login_name(folded, role), patience=_ANSWER_SECONDS), endpoint, pins)
 
 
 def _seconds(clock: datetime) -> str:
@@ -146,7 +173,17 @@ def _seconds(clock: datetime) -> str:
 
 
 def _offset(time_zone: str) -> str:
-    """Return a time zone MySQL knows without its zone tables."""
+    """Return a time zone MySQL knows without its zone tables.
+
+    Raises:
+        InputError: a zone that has a name.
+    """
     if time_zone.upper() == "UTC":
         return "+00:00"
-    return time_zone.replace("'", "")
+    if not _OFFSET.fullmatch(time_zone):
+        raise InputError(
+            f"MySQL knows no time zone '{time_zone}' here",
+            field="time_zone",
+            remedy="Give UTC or an offset like +02:00.",
+        )
+    return time_zone

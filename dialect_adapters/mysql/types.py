@@ -78,6 +78,8 @@ def _plain(value: object, kind: Kind) -> str:
     """Return a value's text."""
     if isinstance(value, bool):
         return str(int(value))
+    if isinstance(value, float) and kind is Kind.INT and value.is_integer():
+        return str(int(value))
     if isinstance(value, (Json, FarTemporal)):
         return value.text
     if isinstance(value, (bytes, bytearray)):

@@ -6,6 +6,7 @@ before anyone can ask how large it is. Without the MULTI_STATEMENTS flag the ser
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from cases.verdicts import FailureKind
 from dialect_adapters.contract import Limits, SessionLostError, StatementError
 
 _QUERY = b"\x03"
+_HOST = re.compile(r"(?<=')@'[^']*'")
 _LARGEST = 0xFFFFFF
 _MORE_RESULTS = 0x0008
 _ROW_OVERHEAD = 64
@@ -134,7 +136,8 @@ class Wire:
         """Turn an error packet into a failure with the engine's own message, or a lost session."""
         (code,) = struct.unpack_from("<H", packet, 1)
         start = 9 if packet[3:4] == b"#" else 3
-        message = f"{packet[start:].decode(errors='replace')} ({code})"
+        # A login is named with the host it came from, which is ours and no one's business.
+        message = f"{_HOST.sub('', packet[start:].decode(errors='replace'))} ({code})"
         if code in _LOST:
             self.broken = True
             return SessionLostError(message)

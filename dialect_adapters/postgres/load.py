@@ -24,7 +24,7 @@ from dialect_adapters.postgres.scripts import run_script
 from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, reader_name
 from dialect_adapters.postgres.types import copy_cell, type_of
 from dialect_adapters.reflect import catalog_of
-from dialect_adapters.tally import Tally
+from dialect_adapters.tally import Tally, check_loadable
 
 Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 
@@ -42,6 +42,8 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
     Raises:
         InputError: a snapshot that cannot be loaded whole.
     """
+    for snapshot in snapshots:
+        check_loadable(snapshot, "postgres")
     for name in ("template1", MAINTENANCE):
         with connect(endpoint, name, ADMIN) as connection:
             _admin(connection, harden.template_statements())
@@ -101,6 +103,8 @@ def _copy(connection: Connection, snapshot: Snapshot, table: TableDef, rows: Ite
         answer = connection.execute(tally.question(target, _quoted).encode()).fetchone()
     except psycopg.Error as error:
         raise _refused(snapshot, table.name, error) from None
+    except UnicodeEncodeError:
+        raise _unencodable(snapshot, table.name, tally.rows) from None
     if difference := tally.difference(answer or ()):
         raise InputError(
             f"table {table.name}: {difference}", file=snapshot.id, remedy="Correct the column's declared kind or size."
@@ -197,6 +201,11 @@ def _guarded(connection: Connection, snapshot: Snapshot, table: str, statement: 
         connection.execute(statement.encode())
     except psycopg.Error as error:
         raise _refused(snapshot, table, error) from None
+
+
+def _unencodable(snapshot: Snapshot, table: str, row: int) -> InputError:
+    """Return the error of a text that is no Unicode."""
+    return InputError(f"table {table}: row {row} holds text that is no Unicode", file=snapshot.id, remedy="Correct it.")
 
 
 def _refused(snapshot: Snapshot, table: str, error: psycopg.Error) -> InputError:

@@ -54,6 +54,8 @@ def literal(value: object, kind: Kind) -> str:
     """Return a value as Postgres reads it, without quotes."""
     if isinstance(value, bool):
         return str(value).lower() if kind is Kind.BOOL else str(int(value))
+    if isinstance(value, float) and kind is Kind.INT and value.is_integer():
+        return str(int(value))
     if isinstance(value, (Json, FarTemporal)):
         return value.text
     if isinstance(value, (bytes, bytearray)):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
+from cases.errors import InputError
 from cases.relation import Kind
-from cases.snapshot import ColumnDef, TableDef
-from dialect_adapters.tally import Tally
+from cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
+from dialect_adapters.tally import Tally, check_loadable
 
 TABLE = TableDef(
     "t",
@@ -68,3 +71,19 @@ def test_the_question_asks_for_the_same_figures() -> None:
         'SELECT count(*), count("i"), sum("i"), count("d"), sum("d"), count("f"), sum("f"), count("s"), '
         'sum(octet_length("s")), count("b") FROM t'
     )
+
+
+def test_a_snapshot_without_anything_for_the_dialect_is_refused() -> None:
+    """An empty database is never baked for a pack that forgot a dialect's script."""
+    scripted = Snapshot("s", "s", "x", scripts={"sqlite": (Path("s.sql"),)})
+    check_loadable(scripted, "sqlite")
+    with pytest.raises(InputError, match="nothing to load into mysql"):
+        check_loadable(scripted, "mysql")
+
+
+def test_an_enforced_reference_to_no_table_is_refused() -> None:
+    """A reference that cannot be enforced is refused where the source asks for enforcement, else only recorded."""
+    table = replace(TABLE, foreign_keys=(ForeignKey(("i",), "gone", ("id",)),))
+    check_loadable(Snapshot("s", "s", "x", (table,)), "mysql")
+    with pytest.raises(InputError, match="'gone'"):
+        check_loadable(Snapshot("s", "s", "x", (table,), enforce_foreign_keys=True), "mysql")

@@ -166,6 +166,14 @@ def test_mysql_refuses_a_huge_row_by_its_length(pair: tuple[socket.socket, socke
     assert caught.value.kind is FailureKind.TOO_MANY_BYTES
 
 
+def test_mysql_messages_name_no_host(pair: tuple[socket.socket, socket.socket]) -> None:
+    """A refused right names the login, not where it came from."""
+    wire = mysql(pair, b"\xff\x76\x04#42000SELECT command denied to user 'r_shop'@'10.0.0.1' for table 't'")
+    with pytest.raises(StatementError) as caught:
+        wire.query("SELECT 1", LIMITS)
+    assert caught.value.message == "SELECT command denied to user 'r_shop' for table 't' (1142)"
+
+
 def test_mysql_server_gone_is_a_lost_session(pair: tuple[socket.socket, socket.socket]) -> None:
     """A server that shuts down under the statement is a lost session."""
     wire = mysql(pair, b"\xff" + struct.pack("<H", 1053) + b"#08S01shutdown")

@@ -1,0 +1,67 @@
+"""Who logs in, and which pins an engine cannot honour."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from cases.errors import InputError
+from dialect_adapters.contract import Endpoint, Pins, Role, SessionLostError
+from dialect_adapters.mysql import session as mysql
+from dialect_adapters.postgres import session as postgres
+from dialect_adapters.registry import adapter
+
+NOWHERE = Endpoint(Path("/nonexistent/.s.PGSQL.5432"), password="s3cret")
+
+
+@pytest.mark.parametrize(
+    ("database", "login"),
+    [
+        ("shop", "r_shop"),
+        ("d" * 30, "r_" + "d" * 30),
+        ("d" * 31, "r_" + "d" * 21 + "_00000000"),
+    ],
+)
+def test_mysql_logins_fit_32_characters(database: str, login: str) -> None:
+    """A long database name is cut and told apart by its hash."""
+    found = mysql.reader_name(database)
+    assert len(found) <= 32
+    assert found[:-8] == login[:-8]
+
+
+def test_long_names_with_one_beginning_have_logins_of_their_own() -> None:
+    """Two databases never share a login."""
+    assert mysql.reader_name("d" * 40 + "a") != mysql.reader_name("d" * 40 + "b")
+
+
+@pytest.mark.parametrize("name", ["postgres", "mysql"])
+@pytest.mark.parametrize("role", [Role.WRITER, Role.OWNER])
+def test_roles_without_a_login_are_refused(name: str, role: Role) -> None:
+    """A role that was not created is an input error, not a failed login."""
+    with pytest.raises(InputError, match="login"):
+        adapter(name).connect(NOWHERE, "shop", role, Pins())
+
+
+def test_postgres_refuses_a_pinned_clock() -> None:
+    """now() cannot be pinned on Postgres, and nobody is told it was."""
+    with pytest.raises(InputError, match="cannot pin its clock"):
+        adapter("postgres").connect(NOWHERE, "shop", Role.READER, Pins(clock=datetime(2024, 1, 1, tzinfo=UTC)))
+
+
+@pytest.mark.parametrize("name", ["postgres", "mysql"])
+def test_a_server_that_does_not_answer_is_a_lost_session_without_secrets(name: str) -> None:
+    """The message names login and database, never the password or a path."""
+    with pytest.raises(SessionLostError) as caught:
+        adapter(name).connect(NOWHERE, "shop", Role.READER, Pins())
+    assert "shop" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+    assert "nonexistent" not in str(caught.value)
+    assert adapter(name).ping(NOWHERE) is False
+
+
+def test_postgres_reader_is_named_after_its_database() -> None:
+    """One login a database."""
+    assert postgres.login_name("shop", Role.READER) == "reader_shop"
+    assert postgres.login_name("shop", Role.HARNESS) == "sqlassay_admin"
