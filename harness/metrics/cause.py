@@ -94,10 +94,32 @@ def _from_facts(evidence: Evidence) -> Cause:
     return shown or _SUGGESTED.get(looser, fallback)
 
 
-def _filters(gold: ParsedQuery, predicted: ParsedQuery) -> tuple[list[str], list[str]]:
-    """Return the filters only the gold has and those only the prediction has."""
-    wanted, given = Counter(gold.filters), Counter(predicted.filters)
+def _only(gold: tuple[str, ...], predicted: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Return what only the gold has and what only the prediction has."""
+    wanted, given = Counter(gold), Counter(predicted)
     return list((wanted - given).elements()), list((given - wanted).elements())
+
+
+def _filters(gold: ParsedQuery, predicted: ParsedQuery) -> tuple[list[str], list[str]]:
+    """Return the plain filters only one side has; a condition with a subquery may be a join written otherwise."""
+    return _only(_plain(gold), _plain(predicted))
+
+
+def _plain(query: ParsedQuery) -> tuple[str, ...]:
+    """Return the filters without a subquery."""
+    return tuple(condition for condition in query.filters if "SELECT " not in condition)
+
+
+def _missing_nested(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
+    """Return True where the prediction has fewer conditions than the gold, those with subqueries included."""
+    missing, extra = _only(gold.filters, predicted.filters)
+    return len(missing) > len(extra)
+
+
+def _extra_nested(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
+    """Return True where the prediction has more conditions than the gold, those with subqueries included."""
+    missing, extra = _only(gold.filters, predicted.filters)
+    return len(extra) > len(missing)
 
 
 def _shape(condition: str) -> str:
@@ -131,7 +153,7 @@ def _extra_filter(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
 
 def _other_filter(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     """Return True where a condition was replaced by another one."""
-    return bool(_filters(gold, predicted)[0])
+    return gold.filters != predicted.filters and bool(_only(gold.filters, predicted.filters)[0])
 
 
 def _aggregation(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
@@ -180,17 +202,25 @@ def _projection(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     return Counter(gold.projections) != Counter(predicted.projections)
 
 
+def _column_order(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
+    """Return True where the same expressions are selected in another order."""
+    return gold.projections != predicted.projections
+
+
 _RULES: tuple[tuple[Callable[[ParsedQuery, ParsedQuery], bool], Cause], ...] = (
     (_temporal, Cause.TEMPORAL_GROUNDING),
     (_filter_value, Cause.FILTER_VALUE_MISMATCH),
     (_missing_filter, Cause.MISSING_FILTER),
     (_extra_filter, Cause.EXTRA_FILTER),
     (_join, Cause.JOIN_MISMATCH),
+    (_missing_nested, Cause.MISSING_FILTER),
+    (_extra_nested, Cause.EXTRA_FILTER),
     (_aggregation, Cause.AGGREGATION_MISMATCH),
     (_distinct, Cause.DUPLICATES),
     (_projection, Cause.PROJECTION_MISMATCH),
     (_limit, Cause.LIMIT_MISMATCH),
     (_order, Cause.WRONG_ORDER),
     (_other_filter, Cause.FILTER_VALUE_MISMATCH),
+    (_column_order, Cause.PROJECTION_MISMATCH),
 )
 """Tried in this order: the most telling difference first."""

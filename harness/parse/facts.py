@@ -192,7 +192,11 @@ def _split(
                 (normal.left, normal.right), key=lambda side: (isinstance(side, exp.Literal), _text(side, dialect))
             )
             normal = exp.EQ(this=sides[0].copy(), expression=sides[1].copy())
-        if isinstance(part, exp.Binary) and isinstance(part.left, exp.Column) and isinstance(part.right, exp.Column):
+        if (
+            isinstance(normal, exp.Binary)
+            and isinstance(normal.left, exp.Column)
+            and isinstance(normal.right, exp.Column)
+        ):
             joins.append(f"{kind}: {_text(normal, dialect)}")
         else:
             filters.append(_text(normal, dialect))
