@@ -89,6 +89,14 @@ _ANYWHERE = " ".join(
 )
 _INIT_FILE = "/tmp/init.sql"  # noqa: S108 - inside the container, on its own tmpfs
 
+# Named time zones (CONVERT_TZ with 'Europe/Paris') come from tables that a fresh server has empty.
+_ZONES = "mysql_tzinfo_to_sql /usr/share/zoneinfo 2>/dev/null"
+_WRITE_INIT_FILE = (
+    "/bin/sh",
+    "-c",
+    f'{{ echo "USE mysql;"; {_ZONES}; echo "{_ANYWHERE}"; }} > {_INIT_FILE}',
+)
+
 _INIT = (
     "{bin}/mysqld",
     "--no-defaults",
@@ -112,21 +120,23 @@ RECIPE = ServerRecipe(
     registry_image="mysql:9",
     debian=DebianSource(
         suite="sid",
-        packages=("mysql-server-core", "dash", "coreutils"),
+        packages=("mysql-server-core", "dash", "coreutils", "tzdata", "tzdata-legacy"),
         bin_dir="/usr/sbin",
-        programs=("mysqld", "/usr/bin/dash", "/usr/bin/cp"),
+        programs=("mysqld", "/usr/bin/mysql_tzinfo_to_sql", "/usr/bin/dash", "/usr/bin/cp"),
         keep=(
             "usr/share/mysql/*.sql",
             "usr/share/mysql/*.txt",
             "usr/share/mysql/english/*",
             "usr/share/mysql/charsets/*",
             "usr/lib/mysql/plugin/component_reference_cache.so",
+            "usr/share/zoneinfo/*",
         ),
+        drop=("usr/share/zoneinfo/right/*", "usr/share/zoneinfo/posix/*"),
         # Its Release file may be past its date where the mirror stands still; the signature is still checked.
         apt_options=('Acquire::Check-Valid-Until "false"',),
     ),
     data_dir="/var/lib/sqlassay/data",
-    init=(("/bin/sh", "-c", f'echo "{_ANYWHERE}" > {_INIT_FILE}'), _INIT),
+    init=(_WRITE_INIT_FILE, _INIT),
     serve=MappingProxyType(
         {
             Mode.BUILD: (*_SERVER, *_LARGE_POOL, "--local-infile=1"),

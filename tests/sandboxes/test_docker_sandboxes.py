@@ -343,6 +343,16 @@ def test_mysql_cannot_be_written_even_by_root(provider: DockerProvider) -> None:
         writing.destroy()
 
 
+def test_mysql_knows_named_time_zones(provider: DockerProvider) -> None:
+    """A fresh server's zone tables are empty; ours answer for daylight saving."""
+    adapter = TinyMysql()
+    sandbox = provider.start(adapter, provider.prepare(adapter, [SNAPSHOT], _quiet), Mode.READ, "tests")
+    with adapter.login(sandbox.endpoint) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT CAST(CONVERT_TZ('2026-07-01 12:00:00', 'UTC', 'Europe/Paris') AS CHAR)")
+        assert cursor.fetchone() == ("2026-07-01 14:00:00",)
+    sandbox.destroy()
+
+
 def test_a_missing_engine_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """DOCKER_HOST pointing nowhere says so at once, with what to do."""
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
