@@ -162,7 +162,8 @@ class GrammarRules:
     and `system_prefixes` names rejected anywhere unless the catalogue has them; `gaming_words` and `gaming_literals`
     are flagged. `utilities` are regexes of whole statements that pass (SHOW, PRAGMA …); their group `table` must be
     in the catalogue. The rest is the lexical level: `string_prefixes` (x'…'), `escape_prefixes` (E'…' with
-    backslashes), what ends a `--` comment, and `comment_words` that may stand in an executable comment.
+    backslashes), what ends a `--` comment, ODBC's
+    `{d '…'}`, and `comment_words` that may stand in an executable comment.
     """
 
     sqlglot_dialect: str
@@ -194,6 +195,7 @@ class GrammarRules:
     dash_comment_ends: str = "\n"
     functional_notation: bool = False
     leading_bom: bool = False
+    odbc_literals: bool = False
     comment_words: frozenset[str] = frozenset()
 
 

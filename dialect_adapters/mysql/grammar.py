@@ -49,6 +49,7 @@ RULES = GrammarRules(
     string_prefixes=("b", "x"),
     escape_prefixes=("n",),
     double_quoted_strings=True,
+    odbc_literals=True,
     dash_comment_needs_blank=True,
     comment_words=frozenset({"sql_no_cache", "straight_join", "high_priority", "sql_small_result", "sql_big_result"}),
 )

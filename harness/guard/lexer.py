@@ -73,6 +73,7 @@ def _pattern(
     double: bool,  # noqa: FBT001
     brackets: bool,  # noqa: FBT001
     dollar: bool,  # noqa: FBT001
+    odbc: bool,  # noqa: FBT001
     quotes: str,
     line: str,
 ) -> re.Pattern[str]:
@@ -91,6 +92,8 @@ def _pattern(
         parts.append(r"(?P<doubled>" + (r'"(?:[^"\\]++|\\.|"")*+"' if backslash else r'"(?:[^"]++|"")*+"') + ")")
     if dollar:
         parts.append(r"(?P<dollar>\$(?P<tag>(?:[^\W\d]\w*+)?)\$.*?\$(?P=tag)\$)")
+    if odbc:
+        parts.append(r"(?P<odbc>\{[ ]?(?i:d|ts|t)[ ]?'[^'\\]*+'[ ]?\})")
     names = [rf"{quote}(?:[^{quote}]++|{quote}{quote})*+{quote}" for quote in quotes]
     if brackets:
         names.append(r"\[[^\]]*+\]")
@@ -106,7 +109,7 @@ def _pattern(
 def _line_comment(rules: GrammarRules) -> str:
     """Return the pattern of a comment that runs to the end of its line."""
     ends = re.escape(rules.dash_comment_ends)
-    dash = rf"--(?=[\s]|\Z)[^{ends}]*+" if rules.dash_comment_needs_blank else rf"--[^{ends}]*+"
+    dash = rf"--(?=[ \t\r\n]|\Z)[^{ends}]*+" if rules.dash_comment_needs_blank else rf"--[^{ends}]*+"
     return rf"{dash}|\#[^\n]*+" if rules.hash_comments else dash
 
 
@@ -119,6 +122,7 @@ def lex(sql: str, rules: GrammarRules) -> Lexed:
         rules.double_quoted_strings,
         rules.bracket_identifiers,
         rules.dollar_quotes,
+        rules.odbc_literals,
         rules.identifier_quotes,
         _line_comment(rules),
     )
@@ -140,6 +144,10 @@ def _token(match: re.Match[str], kind: str, lexed: Lexed, sql: str) -> int:
         return end
     text = match.group()
     before = lexed.tokens[-1] if lexed.tokens else None
+    if kind == "odbc":
+        lexed.spans.append((start, end, "?"))
+        lexed.tokens.append(Token("string", text, start, end))
+        return end
     if kind in {"string", "doubled", "dollar", "prefixed", "escaped"}:
         if before is not None and before.kind == "escaped":
             lexed.problem = "a string that continues one with escapes"

@@ -20,6 +20,7 @@ from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
 MAX_DEPTH = 200
+_ODBC = re.compile(r"(\{ ?(?:d|ts|t) ?)('[^'\\]*')( ?\})", re.IGNORECASE)
 _EXPLAIN = re.compile(
     r"\s*explain\b(?P<options>(?:\s+(?:verbose|analy[sz]e|query\s+plan|extended|format\s*=\s*\w+)\b|\s*\([^()'\"`]*\))*)"
     r"\s*(?=\(|\b(?:select|with|values|table|insert|update|delete|merge|replace)\b)",
@@ -52,6 +53,8 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[
     """Tokenise, measure, parse and read the tree of one text."""
     # A byte order mark is kept out of the parser and its place is kept, so that positions hold.
     text = " " + sql[1:] if sql.startswith("\ufeff") else sql
+    # ODBC literals, {d '2024-01-01'}, are unknown to the parser: the bare string means the same to it.
+    text = _ODBC.sub(lambda found: " " * len(found[1]) + found[2] + " " * len(found[3]), text)
     facts: dict[str, Any] = {}
     explained = _EXPLAIN.match(text)
     if explained:

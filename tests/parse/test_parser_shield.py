@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -86,6 +87,14 @@ def test_sixty_nested_parentheses_are_parsed(parser: Parser) -> None:
     """Nesting that breaks the parser's default recursion limit is fine here."""
     sql = "SELECT " + "(" * 190 + "1" + ")" * 190
     assert parser.parse(sql, "sqlite", sqlglot_dialect="sqlite").error is None
+
+
+def test_answers_belong_to_their_questions_across_threads(parser: Parser) -> None:
+    """Many threads share one worker and each gets the facts of its own text."""
+    texts = [f"SELECT c{number} FROM t" for number in range(60)]
+    with ThreadPoolExecutor(8) as pool:
+        parsed = list(pool.map(lambda sql: parser.parse(sql, "sqlite", sqlglot_dialect="sqlite"), texts))
+    assert [query.projections for query in parsed] == [(f"c{number}",) for number in range(60)]
 
 
 @pytest.mark.parametrize("dialect", ["postgres", "mysql", "sqlite"])
