@@ -53,14 +53,18 @@ def execute(
 
 def _opened(open_session: Callable[[], Session], limits: Limits) -> Session:
     """Return a session inside its READ ONLY transaction; failing here is never the statement's fault."""
-    session: Session | None = None
     try:
         session = open_session()
+    except SessionLostError as error:
+        raise SandboxLostError(f"no session could be opened: {error}") from error
+    try:
         session.begin_read(limits)
     except (SessionLostError, StatementError) as error:
-        if session is not None:
-            session.close()
-        raise SandboxLostError(f"no session could be opened: {error}") from error
+        session.close()
+        raise SandboxLostError(f"no transaction could be opened: {error}") from error
+    except BaseException:  # a pin the engine refuses, or Ctrl-C: the login must not be left behind
+        session.close()
+        raise
     return session
 
 

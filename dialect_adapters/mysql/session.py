@@ -13,7 +13,7 @@ import pymysql
 
 from cases.errors import InputError
 from cases.relation import Relation
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError
+from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
 from dialect_adapters.mysql.values import relation_of
 from dialect_adapters.mysql.wire import Wire
 
@@ -28,7 +28,8 @@ _GRACE = 1.6
 _ANSWER_SECONDS = 10.0
 """Patience with a login: a server that is frozen must not freeze us."""
 _LONGEST_LOGIN = 32
-_OFFSET = re.compile(r"[+-]\d\d:\d\d")
+_ZONE = re.compile(r"[A-Za-z0-9_+:/-]+")
+_UNKNOWN_ZONE = "(1298)"
 
 
 class MysqlSession:
@@ -39,7 +40,7 @@ class MysqlSession:
         self._connection = connection
         self._endpoint = endpoint
         self._pins = pins
-        self._time_zone = _offset(pins.time_zone)
+        self._time_zone = _zone(pins.time_zone)
         self._thread: int = connection.thread_id()  # type: ignore[no-untyped-call]
         self._wire = Wire(connection)
 
@@ -54,7 +55,12 @@ class MysqlSession:
         ]
         if self._pins.clock is not None:
             settings.append(f"timestamp = {_seconds(self._pins.clock)}")
-        self._wire.query("SET SESSION " + ", ".join(settings), Limits())
+        try:
+            self._wire.query("SET SESSION " + ", ".join(settings), Limits())
+        except StatementError as error:
+            if error.message.endswith(_UNKNOWN_ZONE):
+                raise _unknown_zone(self._time_zone) from None
+            raise
         self._wire.query("START TRANSACTION READ ONLY", Limits())
 
     def fetch(self, sql: str, limits: Limits) -> Relation:
@@ -172,18 +178,21 @@ def _seconds(clock: datetime) -> str:
     return f"{(clock if clock.tzinfo else clock.replace(tzinfo=UTC)).timestamp():.6f}"
 
 
-def _offset(time_zone: str) -> str:
-    """Return a time zone MySQL knows without its zone tables.
+def _zone(time_zone: str) -> str:
+    """Return a time zone as MySQL takes it: UTC is an offset, which needs no zone tables.
 
     Raises:
-        InputError: a zone that has a name.
+        InputError: nothing that could name a zone.
     """
     if time_zone.upper() == "UTC":
         return "+00:00"
-    if not _OFFSET.fullmatch(time_zone):
-        raise InputError(
-            f"MySQL knows no time zone '{time_zone}' here",
-            field="time_zone",
-            remedy="Give UTC or an offset like +02:00.",
-        )
+    if not _ZONE.fullmatch(time_zone):
+        raise _unknown_zone(time_zone)
     return time_zone
+
+
+def _unknown_zone(time_zone: str) -> InputError:
+    """Return the error of a zone the server does not know."""
+    return InputError(
+        f"MySQL knows no time zone '{time_zone}'", field="time_zone", remedy="Give UTC or an offset like +02:00."
+    )

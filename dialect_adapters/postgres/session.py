@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import psycopg
 
@@ -14,6 +15,7 @@ from dialect_adapters.postgres.wire import Wire
 
 ADMIN = "sqlassay_admin"
 MAINTENANCE = "postgres"
+_ZONE = re.compile(r"[A-Za-z0-9_+:/-]+")
 _GRACE = 1.6
 """Seconds past our own deadline after which a silent socket counts as lost: within the promised two."""
 
@@ -89,6 +91,7 @@ def connect(
     """Log in over the unix socket, or TCP where there is none; plain text, as both stay on this machine.
 
     Raises:
+        InputError: a time zone the server does not know.
         SessionLostError: the server does not answer or refuses the login.
     """
     host = str(endpoint.socket.parent) if endpoint.socket else endpoint.host
@@ -108,6 +111,8 @@ def connect(
             options=f"-c TimeZone={time_zone}",
         )
     except psycopg.Error as error:
+        if "TimeZone" in str(error):
+            raise _unknown_zone(time_zone) from None
         raise SessionLostError(f"login as {user} to database {database} failed ({type(error).__name__})") from None
 
 
@@ -124,8 +129,17 @@ def open_session(endpoint: Endpoint, database: str, role: Role, pins: Pins) -> P
             field="clock",
             remedy="Write the reference date into the question and the gold SQL, or leave `clock` out for Postgres.",
         )
+    if not _ZONE.fullmatch(pins.time_zone):
+        raise _unknown_zone(pins.time_zone)
     folded = database.lower()
     return PostgresSession(connect(endpoint, folded, login_name(folded, role), time_zone=pins.time_zone))
+
+
+def _unknown_zone(time_zone: str) -> InputError:
+    """Return the error of a zone the server does not know."""
+    return InputError(
+        f"Postgres knows no time zone '{time_zone}'", field="time_zone", remedy="Give a name like Europe/Paris."
+    )
 
 
 def _port(endpoint: Endpoint) -> int:

@@ -15,7 +15,7 @@ from cases.outcome import Failure, Rows
 from cases.relation import Kind, Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
 from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Mode, Pins, Role
+from dialect_adapters.contract import Limits, Mode, Pins, Role, Session
 from dialect_adapters.execute import Executed, execute
 from dialect_adapters.registry import adapter
 from sandboxes.contract import Provider, Sandbox
@@ -124,3 +124,14 @@ def test_a_broken_script_is_named_by_line(dialect: str, docker: Provider, tmp_pa
     snapshot = Snapshot("broken", "broken", "servers-broken-1", scripts={dialect: (script,)})
     with pytest.raises(InputError, match=r"broken\.sql:3: "):
         docker.prepare(adapter(dialect), (snapshot,), lambda line: None)
+
+
+@pytest.mark.parametrize("zone", ["Nowhere/Atlantis", "x'; --"])
+def test_an_unknown_time_zone_is_an_input_error(server: Sandbox, zone: str) -> None:
+    """A zone the server does not know is refused by name, before the statement runs."""
+
+    def opened() -> Session:
+        return server.open("Scripted_1", Role.READER, Pins(time_zone=zone))
+
+    with pytest.raises(InputError, match="time zone"):
+        execute(opened, "SELECT 1", Limits(timeout=10), kill=server.kill, died_of_memory=server.died_of_memory)
