@@ -33,7 +33,7 @@ RECIPE = ServerRecipe(
     ),
     data_dir="/data",
     init=(),
-    serve=MappingProxyType({Mode.READ: _SERVE}),
+    serve=MappingProxyType({Mode.READ: _SERVE, Mode.WRITE: (*_SERVE, "--writable")}),
     socket="/run/sqlassay/sqlite.sock",
     port=7464,
     tcp_options=("--port", "7464"),

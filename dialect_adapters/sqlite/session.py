@@ -44,11 +44,10 @@ class SqliteSession:
         self._endpoint = endpoint
         self._busy = False
         self._ended = False
-        self._begin = False
+        self._begin = ""
         self._sock = _connect(endpoint)
-        reader = "harness" if role is Role.HARNESS else "reader"
         try:
-            answer = self._ask({"op": "open", "database": database, "role": reader, "clock": _clock_text(pins)})
+            answer = self._ask({"op": "open", "database": database, "role": role.value, "clock": _clock_text(pins)})
         except StatementError as error:
             self._sock.close()
             raise InfrastructureError(
@@ -63,7 +62,12 @@ class SqliteSession:
     def begin_read(self, limits: Limits) -> None:
         """Have the next statement run in a transaction on the immutable file; it carries its limits itself."""
         del limits
-        self._begin = True
+        self._begin = "read"
+
+    def begin_write(self, limits: Limits) -> None:
+        """Have the next statement run in a transaction that can be committed; alone among writers from its start."""
+        del limits
+        self._begin = "write"
 
     def fetch(self, sql: str, limits: Limits) -> Relation:
         """Run exactly one statement and return its whole result.
@@ -74,7 +78,7 @@ class SqliteSession:
         """
         request: dict[str, Any] = {"op": "fetch", "sql": sql, "timeout": limits.timeout, "rows": limits.rows}
         request |= {"result_bytes": limits.result_bytes, "cell_bytes": limits.cell_bytes}
-        request["begin"], self._begin = self._begin, False  # one message less to wait for
+        request["begin"], self._begin = self._begin, ""  # one message less to wait for
         self._busy = True
         try:
             self._sock.settimeout(limits.timeout + ANSWER_GRACE)
@@ -97,6 +101,19 @@ class SqliteSession:
                 self._explain_loss()
             if not self._ended:
                 raise
+
+    def commit(self) -> None:
+        """Make what the statement changed last.
+
+        Raises:
+            StatementError: it cannot be kept: the disk is full, or the statement's own error undid it already.
+            SessionLostError: the session's process is gone, and the transaction with it.
+        """
+        try:
+            self._ask({"op": "commit"})
+        except SessionLostError:
+            self._explain_loss()
+            raise
 
     def cancel(self) -> None:
         """Ask the worker's parent to kill this session's process, over a connection of its own."""

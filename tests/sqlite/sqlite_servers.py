@@ -14,14 +14,23 @@ from dialect_adapters.contract import Endpoint
 from dialect_adapters.sqlite.adapter import SqliteAdapter
 from dialect_adapters.sqlite.recipe import PYTHON_FLAGS, WORKER_PACKAGE
 
+SCHEMA = """
+CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT);
+INSERT INTO person VALUES (1, 'Ada', 36), (2, 'Bo', 9), (3, 'Cy', NULL);
+CREATE VIEW grown AS SELECT * FROM person WHERE age > 17;
+CREATE VIEW today AS SELECT date('now') AS day;
+CREATE VIRTUAL TABLE notes USING fts5(note);
+INSERT INTO notes VALUES ('hello world');
+"""
+
 
 @contextmanager
-def served(folder: Path, schema: str) -> Iterator[Endpoint]:
+def served(folder: Path, schema: str, *options: str) -> Iterator[Endpoint]:
     """Serve database `w`, built from a script, until the block ends."""
     with closing(sqlite3.connect(folder / "w.sqlite")) as db:
         db.executescript(schema)
     socket = folder / "s"
-    command = [sys.executable, *PYTHON_FLAGS, "-m", WORKER_PACKAGE.name, "--data", folder, "--socket", socket]
+    command = [sys.executable, *PYTHON_FLAGS, "-m", WORKER_PACKAGE.name, "--data", folder, "--socket", socket, *options]
     with subprocess.Popen(command, cwd=WORKER_PACKAGE.parent) as worker:
         try:
             yield await_answer(Endpoint(socket=socket))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from .framing import MEBI
 from .server import MAX_CHILDREN, Server, kill
+from .writing import copy_databases, own_databases
 
 
 def listen(options: argparse.Namespace) -> socket.socket:
@@ -30,13 +31,15 @@ def listen(options: argparse.Namespace) -> socket.socket:
 
 def main() -> None:
     """Read the options, give up root where told, and serve."""
-    parser = argparse.ArgumentParser(description="Serve SQLite files read-only over a framed socket.")
+    parser = argparse.ArgumentParser(description="Serve SQLite files over a framed socket.")
     parser.add_argument("--data", type=Path, required=True, help="folder with <database>.sqlite files")
     parser.add_argument("--socket", default="", help="path of the unix socket to create")
     parser.add_argument("--port", type=int, default=0, help="TCP port to listen on instead")
     parser.add_argument("--listen-fd", type=int, help="inherited listening socket to use instead")
     parser.add_argument("--control-fd", type=int, help="inherited pipe; the worker ends when it closes")
     parser.add_argument("--user", type=int, help="uid and gid to become before serving")
+    parser.add_argument("--writable", action="store_true", help="the files are a private copy that writers may change")
+    parser.add_argument("--copy-from", type=Path, help="folder whose files are copied into --data first")
     parser.add_argument("--memory-mb", type=int, default=768, help="address space of one session")
     options = parser.parse_args()
     listener = listen(options)
@@ -44,9 +47,13 @@ def main() -> None:
         os.setgroups([])
         os.setgid(options.user)
         os.setuid(options.user)
+    if options.copy_from is not None:
+        copy_databases(options.copy_from, options.data)
+    if options.writable:
+        own_databases(options.data)
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     gc.freeze()
-    server = Server(listener, options.data, options.memory_mb * MEBI, options.control_fd)
+    server = Server(listener, options.data, options.memory_mb * MEBI, options.control_fd, writable=options.writable)
     server.run()
     for child in server.children.values():
         kill(child, "cancelled")

@@ -19,6 +19,7 @@ from typing import Any
 from .clock import pin_clock
 from .framing import MEBI, receive, send
 from .policy import JSON_TABLES, PRAGMA_TABLES, Policy, ReaderPolicy, harness_policy
+from .writing import CHECK_TABLE, WRITERS, WriterPolicy, connect
 
 CHUNK_BYTES = 256 * 1024
 LENGTH_LIMIT = 8 * MEBI
@@ -46,27 +47,39 @@ def text_or_bytes(raw: bytes) -> str | bytes:
         return raw
 
 
-def open_database(path: Path, *, reader: bool, clock: str | None, heap: int) -> Opened:
-    """Open one database file read-only and immutable, with every limit and policy of the session's role set."""
-    name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    db = sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False)
+def open_database(path: Path, *, role: str, shared: bool, clock: str | None, heap: int) -> Opened:
+    """Open one database file with every limit and policy of the session's role set.
+
+    Only a writer may write; a reader's file is immutable, unless it is `shared` with writers.
+    """
+    writes = role in WRITERS
+    db = connect(path, "rw" if writes else "ro" if shared else "ro&immutable=1")
     db.text_factory = text_or_bytes
     trusted = "ON" if clock else "OFF"  # functions that pin the clock would be refused inside views otherwise
-    for setting in ("query_only=ON", f"trusted_schema={trusted}", "temp_store=MEMORY", "cell_size_check=ON",
-                    f"hard_heap_limit={heap}", "mmap_size=0"):  # fmt: skip
+    for setting in (f"query_only={'OFF' if writes else 'ON'}", f"trusted_schema={trusted}", "temp_store=MEMORY",
+                    "cell_size_check=ON", f"hard_heap_limit={heap}", "mmap_size=0", "synchronous=OFF"):  # fmt: skip
         db.execute(f"PRAGMA {setting}")
     schema = db.execute("SELECT name, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master").fetchall()
     tables = frozenset(str(name).lower() for name, _ in schema)
     virtual = ['"' + str(name).replace('"', '""') + '"' for name, is_virtual in schema if is_virtual]
     if clock:
         pin_clock(db, clock)
-    if reader:
+    if role != "harness":
         set_limits(db)
-    for table in (*JSON_TABLES, *virtual):
+    for table in (*JSON_TABLES, *virtual, *((CHECK_TABLE,) if role == "owner" else ())):
         connect_virtual_table(db, table)
-    policy: Policy = ReaderPolicy(tables) if reader else harness_policy
+    policy = policy_of(db, role, tables)
     db.set_authorizer(policy)
     return db, policy
+
+
+def policy_of(db: sqlite3.Connection, role: str, tables: frozenset[str]) -> Policy:
+    """Return what a role's statements may compile to; where the library can, the schema is shielded too."""
+    if role not in WRITERS:
+        return harness_policy if role == "harness" else ReaderPolicy(tables)
+    if hasattr(db, "setconfig"):  # Python 3.12
+        db.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+    return WriterPolicy(db, owner=role == "owner")
 
 
 def connect_virtual_table(db: sqlite3.Connection, table: str) -> None:
@@ -139,6 +152,8 @@ class Child:
         match request["op"]:
             case "fetch":
                 yield from self.fetch(str(request["sql"]), request)
+            case "commit":
+                yield self.commit()
             case "rollback":
                 if self.db.in_transaction:
                     self.unrestricted("ROLLBACK")
@@ -147,6 +162,13 @@ class Child:
                 yield {"digest": hashlib.sha256(self.path.read_bytes()).hexdigest()}
             case other:
                 yield {"error": "error", "message": f"unknown request {other}"}
+
+    def commit(self) -> dict[str, Any]:
+        """Make the transaction's changes last; an error may have ended it before."""
+        if not self.db.in_transaction:
+            return {"error": "error", "message": "no transaction is open: the statement's error undid it"}
+        self.unrestricted("COMMIT")
+        return {"done": True}
 
     def unrestricted(self, sql: str) -> None:
         """Run a transaction statement of ours past the authorizer, which lets no client's statement do so."""
@@ -187,7 +209,11 @@ class Child:
         self.db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(LENGTH_LIMIT, int(limits["cell_bytes"])))
         self.connect_pragma_tables(sql)
         if limits["begin"] and not self.db.in_transaction:
-            self.unrestricted("BEGIN")
+            self.unrestricted("BEGIN IMMEDIATE" if limits["begin"] == "write" else "BEGIN")
+        if isinstance(self.policy, WriterPolicy):
+            self.db.set_authorizer(None)
+            self.policy.look(self.db)
+            self.db.set_authorizer(self.policy)
         cursor = self.db.execute(sql)
         yield {"columns": [column[0] for column in cursor.description or ()]}
         chunk: list[tuple[Any, ...]] = []
@@ -219,11 +245,11 @@ def row_size(row: tuple[Any, ...], cell_limit: int) -> int:
     return size
 
 
-def limit_process(memory: int) -> None:
-    """Cap a child's memory, files, descriptors and processes; it may write nothing at all."""
+def limit_process(memory: int, file_size: int) -> None:
+    """Cap a child's memory, file size (0 = it may write nothing), descriptors and processes."""
     for limit, value in (
         (resource.RLIMIT_AS, memory),
-        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_FSIZE, file_size),
         (resource.RLIMIT_NOFILE, MAX_DESCRIPTORS),
         (resource.RLIMIT_NPROC, 0),
         (resource.RLIMIT_CORE, 0),

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from .child import KILL_GRACE, Child, failure_message, limit_process, open_database
 from .framing import receive, send
+from .writing import ROLES, WRITERS, recover, room
 
 FIRST_FRAME_SECONDS = 2.0
 MAX_CHILDREN = 64
@@ -37,9 +38,15 @@ class Watched:
 class Server:
     """The warm parent: accepts connections, forks a child a session, kills the late, remembers how each ended."""
 
-    def __init__(self, listener: socket.socket, data: Path, memory: int, control: int | None) -> None:
-        """Take the listening socket, the data folder, the bytes a child may map and the pipe that ends us."""
+    def __init__(
+        self, listener: socket.socket, data: Path, memory: int, control: int | None, *, writable: bool = False
+    ) -> None:
+        """Take the listening socket, the data folder, the bytes a child may map and the pipe that ends us.
+
+        `writable` says that the data is a private copy which a writer's session may change.
+        """
         self.listener, self.data, self.memory, self.control = listener, data, memory, control
+        self.writable = writable
         self.children: dict[str, Watched] = {}
         self.fates: dict[str, str] = {}
 
@@ -121,6 +128,8 @@ class Server:
         path = self.data / f"{request['database']}.sqlite"
         if not re.fullmatch(DATABASE_NAME, str(request["database"])) or not path.is_file():
             return send(conn, {"error": "error", "message": "no such database"})
+        if request["role"] not in (ROLES if self.writable else set(ROLES) - set(WRITERS)):
+            return send(conn, {"error": "error", "message": "this worker serves no such role"})
         if len(self.children) >= MAX_CHILDREN:
             return send(conn, {"error": "error", "message": "too many sessions"})
         watch, report = os.pipe()
@@ -137,12 +146,14 @@ class Server:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             self.listener.close()
-            for fd in (*(child.watch for child in self.children.values()), self.control):
-                if fd is not None:
-                    os.close(fd)
-            limit_process(self.memory)
+            for child in self.children.values():
+                os.close(child.watch)  # the control pipe stays: whoever holds its other end sees when we all are gone
+            role = str(request["role"])
+            if self.writable:
+                recover(path)
+            limit_process(self.memory, room(path.parent) if role in WRITERS else 0)
             db, policy = open_database(
-                path, reader=request["role"] != "harness", clock=request.get("clock"), heap=self.memory * 2 // 3
+                path, role=role, shared=self.writable, clock=request.get("clock"), heap=self.memory * 2 // 3
             )
             send(conn, {"token": token})
             Child(conn, report, db, policy, path).serve()
