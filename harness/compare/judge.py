@@ -21,8 +21,8 @@ from harness.compare.search import Problem, mappings
 
 Mapping = tuple[int, ...]
 
-_SEARCH_STEPS = 3_000_000
-_MATCH_STEPS = 5_000_000
+_STEPS = 400_000
+_STEPS_PER_ROW = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,8 @@ class Table:
         return self.relation.columns[column].kind is Kind.FLOAT32
 
 
-def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None) -> Judgement:
-    """Compare two relations step by step; the first rule that decides is named."""
+def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None, *, steps: int = _STEPS) -> Judgement:
+    """Compare two relations rule by rule; the first that decides is named. `steps` bounds pairing and search."""
     if policy.truncated is not None:
         return _truncated(gold, pred, policy, order)
     if not gold.rows and not pred.rows:
@@ -80,7 +80,7 @@ def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | Non
     sides = Table(gold), Table(pred)
     found: list[Judgement] = []
     for choice in kept:
-        found.append(_judge_choice(*sides, choice, policy, order))
+        found.append(_judge_choice(*sides, choice, policy, order, steps))
         if found[-1].verdict == "match":
             break
     best = next((one for wanted in ("match", "undecided") for one in found if one.verdict == wanted), found[0])
@@ -133,23 +133,26 @@ def _truncated(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder 
     return Judgement("undecided", "truncated", flags=flags)
 
 
-def _judge_choice(gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None) -> Judgement:
+def _judge_choice(
+    gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, steps: int
+) -> Judgement:
     """Compare with these gold columns kept."""
     if policy.columns == "any":
-        return _judge_any(gold, pred, kept, policy, order)
+        return _judge_any(gold, pred, kept, policy, order, steps)
     mapping = by_position(kept) if policy.columns == "position" else by_name(kept, gold.relation, pred.relation)
     if mapping is None or (policy.names == "match" and not names_agree(kept, mapping, gold.relation, pred.relation)):
         return Judgement("mismatch", "names", kept)
     if _ladder(gold, pred, kept, mapping, policy, order):
         return Judgement("match", "exact", kept, mapping)
-    return _verified(gold, pred, kept, mapping, policy, order)
+    return _verified(gold, pred, kept, mapping, policy, order, steps)
 
 
 def _verified(
-    gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy, order: GoldOrder | None
+    gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy, order: GoldOrder | None, steps: int
 ) -> Judgement:
     """Compare the rows under one mapping, cell by cell as the policy says."""
-    judge_rows = RowJudge(aligned(gold, pred, kept, mapping, policy), policy, Budget(_MATCH_STEPS))
+    budget = Budget(steps + _STEPS_PER_ROW * (len(gold.rows) + len(pred.rows)))
+    judge_rows = RowJudge(aligned(gold, pred, kept, mapping, policy), policy, budget)
     try:
         rows = judge_rows.judge(order)
     except OutOfBudgetError:
@@ -211,7 +214,7 @@ def _same_bag(ours: Sequence[object], theirs: Sequence[object]) -> bool:
     return Counter(ours) == Counter(theirs)
 
 
-def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None) -> Judgement:
+def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, steps: int) -> Judgement:
     """Look for one joint column permutation: as they stand, by value signatures, then by search."""
     if len(gold.rows) != len(pred.rows) and policy.multiplicity == "bag":
         return Judgement("mismatch", "row_count", kept)
@@ -220,9 +223,9 @@ def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: Gold
         mapping = guess(kept)
         if mapping is not None and _ladder(gold, pred, kept, mapping, policy, order):
             return Judgement("match", "exact", kept, mapping)
-    budget = Budget(_SEARCH_STEPS + 8 * len(gold.rows) * (len(kept) + len(pred.relation.columns)))
+    budget = Budget(7 * steps + 8 * len(gold.rows) * (len(kept) + len(pred.relation.columns)))
     try:
-        return _searched(gold, pred, kept, policy, order, budget)
+        return _searched(gold, pred, kept, policy, order, budget, steps)
     except (OutOfBudgetError, RecursionError):
         return Judgement("undecided", "budget", kept)
 
@@ -239,14 +242,16 @@ def _by_sums(gold: Table, pred: Table, kept: Kept) -> Mapping | None:
 
 
 def _searched(
-    gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, budget: Budget
+    gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, budget: Budget, steps: int
 ) -> Judgement:
     """Verify each mapping the search finds; an unverifiable one leaves the verdict undecided."""
     unsure: Judgement | None = None
     last: Judgement | None = None
     for mapping in _candidates(gold, pred, kept, policy, order, budget):
-        budget.spend(2 * len(gold.rows) * (len(kept) + 1))
-        last = _verified(gold, pred, kept, mapping, policy, order)
+        budget.spend(6 * len(gold.rows) * (len(kept) + 1))
+        last = _verified(gold, pred, kept, mapping, policy, order, steps)
+        if last.rule in ("rows", "multiplicity", "tolerance") and last.verdict == "mismatch":
+            last = replace(last, rule="joint_columns")
         if last.verdict == "match":
             return last
         unsure = last if last.verdict == "undecided" else unsure

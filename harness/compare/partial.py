@@ -12,7 +12,7 @@ from harness.compare.encode import encode
 from harness.compare.loose import pair_class
 from harness.compare.matching import Budget, OutOfBudgetError, matched
 
-_STEPS = 2_000_000
+_STEPS = 300_000
 
 
 def partial_credit(gold: Relation, predicted: Relation, policy: Policy) -> float:

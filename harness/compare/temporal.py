@@ -17,19 +17,22 @@ _EPOCH = datetime(1, 1, 1)  # noqa: DTZ001 (a naive origin: both ends of the sub
 _MICRO = timedelta(microseconds=1)
 _DAY = 86_400_000_000
 _PRECISION = {"us": 1, "ms": 1_000, "s": 1_000_000}
-_CLOCK = r"(?P<hour>\d{1,3}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>\.\d{1,9})?)?"
+_CLOCK = r"(?P<hour>\d{1,6}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>\.\d{1,9})?)?"
 _STAMP = re.compile(
     r"(?P<day>\d{4}-\d{2}-\d{2})"
     r"(?:[T ](?P<clock>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)?)?",
     re.IGNORECASE | re.ASCII,
 )
 _ZONED_TIME = re.compile(_CLOCK + r"(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)", re.IGNORECASE | re.ASCII)
-_DURATION = re.compile(
-    r"(?P<sign>[+-])?(?:(?P<months>\d{1,6}) mons? )?(?:(?P<days>[+-]?\d{1,9}) days?,? )?(?P<minus>[+-])?" + _CLOCK,
+_SPAN = re.compile(
+    r"(?:(?P<years>[+-]?\d{1,6}) years? ?)?(?:(?P<months>[+-]?\d{1,6}) mons? ?)?(?:(?P<days>[+-]?\d{1,9}) days?,? ?)?"
+    r"(?:(?P<minus>[+-])?" + _CLOCK + r")?(?<![ ,])",
     re.ASCII,
 )
-_DAYS = re.compile(
-    r"(?:(?P<months>[+-]?\d{1,6}) mons?)?(?:^|(?<=s)|(?<=n)) ?(?:(?P<days>[+-]?\d{1,9}) days?)?", re.ASCII
+_ISO_SPAN = re.compile(
+    r"P(?:(?P<years>\d{1,6})Y)?(?:(?P<months>\d{1,6})M)?(?:(?P<days>\d{1,9})D)?"
+    r"(?:T(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})(?P<fraction>\.\d{1,9})?S)?)?(?<![PT])",
+    re.ASCII | re.IGNORECASE,
 )
 
 
@@ -116,22 +119,32 @@ def _read_stamp(found: re.Match[str]) -> Atom | None:
 
 
 def _read_duration(text: str) -> Atom | None:
-    """Read `[-][N days, ]H:MM[:SS[.f]]`, `N mons N days` and what engines print between them."""
-    found = _DURATION.fullmatch(text)
+    """Read `[N years ][N mons ][N days, ][-][H:MM[:SS[.f]]]` as engines and Python print it, or `PnDTnHnMnS`."""
+    found = _SPAN.fullmatch(text) if text else None
     if found:
-        micros = _clock_micros(found) * (-1 if found["minus"] == "-" else 1)
-        whole = int(found["months"] or 0) * 30 + int(found["days"] or 0)
-        return ("dur", (whole * _DAY + micros) * (-1 if found["sign"] == "-" and not whole else 1))
-    found = _DAYS.fullmatch(text)
-    if text and found:
-        return ("dur", (int(found["months"] or 0) * 30 + int(found["days"] or 0)) * _DAY)
-    return None
+        micros = _clock_micros(found) * (-1 if found["minus"] == "-" else 1) if found["hour"] else 0
+        return ("dur", _days(found) * _DAY + micros)
+    found = _ISO_SPAN.fullmatch(text)
+    if found is None:
+        return None
+    seconds = (int(found["hours"] or 0) * 60 + int(found["minutes"] or 0)) * 60 + int(found["seconds"] or 0)
+    return ("dur", _days(found) * _DAY + seconds * 1_000_000 + _fraction(found["fraction"]))
+
+
+def _days(found: re.Match[str]) -> int:
+    """Return the years, months and days of a matched span in days; a month counts 30 days, a year 12 months."""
+    return (int(found["years"] or 0) * 12 + int(found["months"] or 0)) * 30 + int(found["days"] or 0)
 
 
 def _clock_micros(found: re.Match[str]) -> int:
-    """Return the microseconds of a matched H:MM[:SS[.f]]; digits past the sixth are dropped."""
+    """Return the microseconds of a matched H:MM[:SS[.f]]."""
     whole = (int(found["hour"]) * 60 + int(found["minute"])) * 60 + int(found["second"] or 0)
-    return whole * 1_000_000 + int((found["fraction"] or ".")[1:7].ljust(6, "0"))
+    return whole * 1_000_000 + _fraction(found["fraction"])
+
+
+def _fraction(digits: str | None) -> int:
+    """Return a written fraction of a second in microseconds; digits past the sixth are dropped."""
+    return int((digits or ".")[1:7].ljust(6, "0"))
 
 
 def _offset(zone: str) -> int:

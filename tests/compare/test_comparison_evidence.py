@@ -1,0 +1,194 @@
+"""What a comparison tells a person: counts, the first difference, the mapping, flags, and what would have matched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from cases.errors import InputError
+from cases.policy import Policy
+from cases.relation import Column, Relation, Row
+from harness.compare import compare, partial_credit
+from harness.results.verdicts import Difference
+
+
+def relation(*rows: Row, names: str = "abcdefgh", width: int | None = None) -> Relation:
+    return Relation(tuple(Column(names[index]) for index in range(width or len(rows[0]))), rows)
+
+
+def test_a_mismatch_counts_and_shows_the_first_differing_cell() -> None:
+    """The first gold row left over stands beside the predicted row most like it, with the cell named."""
+    found = compare(relation((1, "x"), (2, "y")), relation((2, "z"), (1, "x")), Policy())
+    assert (found.missing, found.extra, found.rule) == (1, 1, "rows")
+    assert found.first == Difference(1, (2, "y"), (2, "z"), (1,))
+    assert found.reason == "rows differ; row 1, column 'b': 'y' is not 'z'"
+    assert found.columns == (0, 1)
+    assert found.policy_digest == Policy().digest
+
+
+def test_missing_and_extra_rows_alone_are_shown_alone() -> None:
+    """A row only one side has is shown with nothing beside it."""
+    shorter = compare(relation((1,), (2,)), relation((1,)), Policy())
+    assert shorter.first == Difference(1, (2,), None)
+    assert shorter.reason == "the gold has 2 rows, the prediction 1; first missing row 1: (2,)"
+    longer = compare(relation((1,)), relation((1,), (1,)), Policy())
+    assert (longer.first, longer.rule) == (Difference(1, None, (1,)), "row_count")
+
+
+def test_a_wrong_order_counts_no_row_as_missing() -> None:
+    """Rows in another order are all there: the first place that differs is shown."""
+    found = compare(relation((1,), (2,)), relation((2,), (1,)), Policy(row_order="exact"))
+    assert (found.rule, found.missing, found.extra, found.flags) == ("row_order", 0, 0, ("order_differs",))
+    assert found.first == Difference(0, (1,), (2,), (0,))
+    assert found.looser == "order ignored"
+
+
+def test_a_mapping_says_which_predicted_column_each_gold_column_faces() -> None:
+    """Under `any` the permutation found is reported; a gold column left out faces none."""
+    assert compare(relation((1, "x")), relation(("x", 1)), Policy(columns="any")).columns == (1, 0)
+    optional = Policy(columns="any", extra_columns="allow", required_columns=(1,))
+    assert compare(relation((1, "x")), relation(("x", 5)), optional).columns == (None, 0)
+
+
+def test_scrambled_rows_are_shown_under_the_likeliest_mapping() -> None:
+    """Where no permutation fits, rows are counted under the one that pairs equal value bags."""
+    found = compare(relation((1, 20), (2, 30)), relation((30, 1), (20, 2)), Policy(columns="any"))
+    assert (found.rule, found.columns, found.missing, found.extra) == ("joint_columns", (1, 0), 2, 2)
+
+
+def test_an_unanswered_column_faces_what_is_left() -> None:
+    """A gold column without a counterpart is shown beside the remaining predicted one."""
+    found = compare(relation((1, 5)), relation((6, 1)), Policy(columns="any"))
+    assert found.columns == (1, 0)
+    assert found.first == Difference(0, (1, 5), (6, 1), (1,))
+    assert found.reason.endswith("column 'b': 5 is not 6")
+
+
+def test_other_column_counts_make_no_mapping() -> None:
+    """With too few columns there is nothing to set side by side."""
+    found = compare(relation((1, 2)), relation((1,)), Policy())
+    assert (found.rule, found.columns, found.first) == ("columns", (), None)
+    assert found.reason == "the gold has 2 columns, the prediction 1"
+
+
+def test_two_empty_results_are_flagged_as_vacuous() -> None:
+    """Nothing equals nothing: a match, but weak evidence."""
+    empty = relation(width=2)
+    assert compare(empty, empty, Policy()).flags == ("vacuous",)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "policy", "looser"),
+    [
+        ((("a",),), (("a",), ("a",)), {}, "multiplicity set"),
+        (((1, 2),), ((2, 1),), {}, "columns in any order"),
+        (((1,),), ((1, 2),), {}, "extra columns allowed"),
+        (((1,),), ((2, 1),), {}, "extra columns allowed in any order"),
+        ((("A",),), (("a",),), {}, "text case folded"),
+        ((("a",),), ((" a",),), {}, "text trimmed"),
+        ((("1",),), ((1,),), {}, "numbers as text"),
+        (((True,),), ((1,),), {"bool_as_int": False}, "booleans as integers"),
+        (((0.5,),), ((0.5000001,),), {}, "relative tolerance 1e-6"),
+        (((0.5,),), ((0.505,),), {}, "tolerance 0.01"),
+        (
+            ((1, 5), (2, 6)),
+            ((9, 6, 2), (9, 5, 1)),
+            {"row_order": "exact"},
+            "order ignored, columns in any order, extra allowed",
+        ),
+        (((1,),), ((2,),), {}, None),
+        (((1,),), ((2,), (3,)), {"truncated": "pred"}, None),
+    ],
+)
+def test_the_first_looser_policy_that_would_match_is_named(
+    gold: tuple[Row, ...], pred: tuple[Row, ...], policy: dict[str, Any], looser: str | None
+) -> None:
+    """Near misses say what they missed by; real differences name nothing."""
+    assert compare(relation(*gold), relation(*pred), Policy(**policy)).looser == looser
+
+
+def test_large_mismatches_do_not_try_looser_policies() -> None:
+    """Past 60,000 cells a mismatch is not judged again under other policies."""
+    gold = relation(*((str(index),) for index in range(40_000)))
+    assert compare(gold, relation(*((f"{index} ",) for index in range(40_000))), Policy()).looser is None
+
+
+def test_an_undecidable_pairing_is_undecided_within_its_budget() -> None:
+    """Thousands of rows all near each other in two columns are not paired forever."""
+    rows = [(index / 2000, (index * 7919 % 2000) / 2000) for index in range(2000)]
+    shifted = [(a + 0.3, b - 0.3) for a, b in rows]
+    found = compare(relation(*rows), relation(*shifted), Policy(abs_tol=0.5, rel_tol=0))
+    assert (found.verdict, found.rule) == ("undecided", "budget")
+
+
+def test_a_required_column_the_gold_lacks_is_an_input_error() -> None:
+    """required_columns names gold columns from 0."""
+    with pytest.raises(InputError, match="required_columns"):
+        compare(relation((1,)), relation((1,)), Policy(required_columns=(3,)))
+
+
+def test_an_unknown_zone_is_an_input_error() -> None:
+    """naive_tz must name a zone."""
+    from datetime import UTC, datetime  # noqa: PLC0415 (two names used here alone)
+
+    gold, pred = relation((datetime(2024, 1, 1),)), relation((datetime(2024, 1, 1, tzinfo=UTC),))
+    with pytest.raises(InputError, match="unknown time zone 'Mars/Base'"):
+        compare(gold, pred, Policy(naive_tz="Mars/Base"))
+
+
+class Spiteful:
+    """A foreign value whose every protocol raises."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("columns", ["position", "any"])
+def test_a_value_that_cannot_be_compared_is_kept_by_its_type(columns: Any) -> None:
+    """Even a value that raises on every question gets a verdict."""
+    found = compare(relation((Spiteful(),)), relation((1,)), Policy(columns=columns))
+    assert found.verdict == "mismatch"
+    assert compare(relation((Spiteful(),)), relation((Spiteful(),)), Policy(columns=columns)).verdict == "match"
+
+
+def test_a_released_buffer_is_no_crash() -> None:
+    """A memoryview whose memory is gone is kept by its type."""
+    gone = memoryview(b"ab")
+    gone.release()
+    assert compare(relation((gone,)), relation((b"ab",)), Policy()).verdict == "mismatch"
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "credit"),
+    [
+        (((1, "x"), (2, "y")), ((1, "z"), (2, "z")), 0.5),
+        (((1, "x"), (2, "y")), ((1,), (2,)), 0.5),
+        (((1, 5), (2, 6)), ((1, 6), (2, 5)), 0.0),
+        (((1, "x"), (2, "y")), ((1, "x"),), 0.0),
+        (((1, 1), (2, 2)), ((1, 9), (2, 9)), 0.5),
+        (((0.3, "x"), (0.1, "y")), ((0.1, "q"), (0.30000000000000004, "q")), 0.5),
+        (((1, 2),), ((3, 4),), 0.0),
+        (((0.0, 7), (0.5, 8)), ((0.5, 1), (1.0, 1)), 0.5),
+        (((0.0, 7), (0.1, 8)), ((0.5, 1), (1.0, 1)), 0.0),
+    ],
+)
+def test_partial_credit_is_the_share_of_gold_columns_found_as_value_bags(
+    gold: tuple[Row, ...], pred: tuple[Row, ...], credit: float
+) -> None:
+    """Each predicted column serves one gold column; all found means scrambled rows, which earn nothing."""
+    policy = Policy(abs_tol=0.5) if gold[0][0] == 0.0 else Policy()
+    assert partial_credit(relation(*gold), relation(*pred), policy) == credit
+
+
+def test_partial_credit_looks_at_required_columns_only() -> None:
+    """Optional gold columns count neither for nor against."""
+    policy = Policy(required_columns=(0, 1))
+    assert partial_credit(relation((1, 2, 3)), relation((1, 9, 3)), policy) == 0.5
+    assert partial_credit(relation(width=2), relation(width=2), policy) == 0.0

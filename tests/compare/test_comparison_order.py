@@ -1,0 +1,212 @@
+"""Order learnt from the gold's ORDER BY: tie groups, hidden keys, cuts and golds that contradict themselves."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+
+from cases.policy import Policy
+from cases.presets import preset
+from cases.relation import Column, Relation, Row
+from harness.compare import GoldOrder, compare, resolve_policy
+from harness.results.parsed import OrderFacts, OrderKey
+
+STRICT = Policy()
+
+
+def relation(*rows: Row, width: int | None = None) -> Relation:
+    return Relation(tuple(Column(f"c{index}") for index in range(width or len(rows[0]))), rows)
+
+
+def facts(*columns: int | None, limit: int | None = None, has_limit: bool = False) -> OrderFacts:
+    keys = tuple(OrderKey(column, "asc", None, f"k{index}") for index, column in enumerate(columns))
+    return OrderFacts(keys, limit, has_limit or limit is not None, None)
+
+
+def judged(
+    gold: Relation, pred: Relation, policy: Policy, order_facts: OrderFacts | None, probe: Relation | None
+) -> str:
+    resolved, order = resolve_policy(policy, facts=order_facts, gold=gold, probe=probe)
+    return compare(gold, pred, resolved, order=order).verdict
+
+
+GOLD = relation(("a",), ("b",), ("c",))
+HIDDEN = relation(("a", 1), ("b", 1), ("c", 2))
+
+
+def test_a_query_without_order_by_is_a_bag() -> None:
+    """Auto without ORDER BY ignores the order of rows."""
+    resolved, order = resolve_policy(STRICT, facts=None, gold=GOLD, probe=None)
+    assert (resolved.row_order, order) == ("ignore", None)
+
+
+@pytest.mark.parametrize("row_order", ["ignore", "exact"])
+def test_a_policy_that_has_decided_the_order_is_kept(row_order: Literal["ignore", "exact"]) -> None:
+    """Ignore and exact do not look at the gold's ORDER BY."""
+    policy = Policy(row_order=row_order)
+    assert resolve_policy(policy, facts=facts(0), gold=GOLD, probe=None) == (policy, None)
+
+
+def test_given_order_keys_are_kept() -> None:
+    """A policy with order_keys of its own needs no facts."""
+    policy = Policy(row_order="keys", order_keys=((0, "asc"),))
+    assert resolve_policy(policy, facts=facts(0), gold=GOLD, probe=None) == (policy, None)
+
+
+def test_selected_keys_give_tie_groups() -> None:
+    """Rows tied on a selected key may permute, others may not."""
+    gold = relation((1, "a"), (1, "b"), (2, "c"))
+    resolved, order = resolve_policy(STRICT, facts=facts(0), gold=gold, probe=None)
+    assert order == GoldOrder((0, 0, 1), ((0, 1),), (0,))
+    assert (resolved.row_order, resolved.order_keys) == ("keys", ((0, "asc"),))
+    assert compare(gold, relation((1, "b"), (1, "a"), (2, "c")), resolved, order=order).verdict == "match"
+    assert compare(gold, relation((2, "c"), (1, "a"), (1, "b")), resolved, order=order).rule == "row_order"
+
+
+def test_hidden_keys_are_learnt_from_the_probe() -> None:
+    """A key that is not selected still ties rows, as the probe shows."""
+    assert judged(GOLD, relation(("b",), ("a",), ("c",)), STRICT, facts(None), HIDDEN) == "match"
+    assert judged(GOLD, relation(("c",), ("a",), ("b",)), STRICT, facts(None), HIDDEN) == "mismatch"
+
+
+def test_hidden_keys_are_appended_in_key_order_beside_selected_ones() -> None:
+    """With a selected key between two hidden ones each key is read from its own column."""
+    gold = relation(("a", 5), ("b", 5), ("c", 5))
+    probe = relation(("a", 5, 1, 7), ("b", 5, 1, 7), ("c", 5, 1, 8))
+    _, order = resolve_policy(STRICT, facts=facts(None, 1, None), gold=gold, probe=probe)
+    assert order is not None
+    assert (order.groups, order.keys, order.hidden) == ((0, 0, 1), (1,), True)
+
+
+@pytest.mark.parametrize(
+    ("order_facts", "probe"),
+    [
+        (facts(None), None),
+        (facts(7), None),
+        (OrderFacts((), None, False, None), None),
+    ],
+)
+def test_where_keys_cannot_be_learnt_the_order_is_exact(order_facts: OrderFacts, probe: Relation | None) -> None:
+    """Without a probe for hidden keys the gold's own order is demanded, and the verdict says why."""
+    resolved, order = resolve_policy(Policy(row_order="keys"), facts=order_facts, gold=GOLD, probe=probe)
+    found = compare(GOLD, relation(("b",), ("a",), ("c",)), resolved, order=order)
+    assert (found.verdict, found.rule) == ("mismatch", "row_order")
+    assert "keys_unknown" in found.flags
+    assert compare(GOLD, GOLD, resolved, order=order).verdict == "match"
+
+
+@pytest.mark.parametrize(
+    "probe",
+    [
+        relation(("a", 1), ("b", 1)),
+        relation(("x", 1), ("b", 1), ("c", 2)),
+        relation(("a", 1), ("c", 1), ("b", 2)),
+        relation(("a",), ("b",), ("c",)),
+        relation(("a", 1), ("b", 1), ("c", 2), ("d", 3)),
+    ],
+)
+def test_a_probe_that_contradicts_the_gold_makes_order_undecided(probe: Relation) -> None:
+    """A gold that gives other rows when run again proves no order: only other rows are wrong."""
+    resolved, order = resolve_policy(STRICT, facts=facts(None), gold=GOLD, probe=probe)
+    found = compare(GOLD, relation(("b",), ("a",), ("c",)), resolved, order=order)
+    assert (found.verdict, found.rule) == ("undecided", "gold_nondeterministic")
+    assert {"keys_unknown", "gold_nondeterministic"} <= set(found.flags)
+    assert compare(GOLD, relation(("z",), ("a",), ("c",)), resolved, order=order).verdict == "mismatch"
+    assert compare(GOLD, GOLD, resolved, order=order).verdict == "match"
+
+
+def test_a_probe_may_show_tied_rows_in_another_order() -> None:
+    """Ties come in any order each time: the probe still agrees with the gold."""
+    probe = relation(("b", 1), ("a", 1), ("c", 2))
+    _, order = resolve_policy(STRICT, facts=facts(None), gold=GOLD, probe=probe)
+    assert order == GoldOrder((0, 0, 1), ((0, 1),), (), hidden=True)
+
+
+def test_one_row_past_the_limit_shows_a_cut_tie() -> None:
+    """The row after the LIMIT has the last row's key: the gold is one of several right answers, and flagged so."""
+    probe = relation(("a", 1), ("b", 2), ("c", 2), ("d", 2))
+    resolved, order = resolve_policy(STRICT, facts=facts(None, limit=3), gold=GOLD, probe=probe)
+    assert order is not None
+    assert order.cut_tie is True
+    assert compare(GOLD, GOLD, resolved, order=order).flags == ("cut_tie",)
+    assert compare(GOLD, relation(("a",), ("b",), ("d",)), resolved, order=order).verdict == "mismatch"
+
+
+def test_a_row_past_the_limit_with_another_key_is_no_cut() -> None:
+    """The next key is larger: nothing was cut."""
+    probe = relation(("a", 1), ("b", 2), ("c", 2), ("d", 3))
+    _, order = resolve_policy(STRICT, facts=facts(None, limit=3), gold=GOLD, probe=probe)
+    assert order is not None
+    assert order.cut_tie is False
+
+
+def test_a_cut_tie_with_hidden_keys_cannot_be_freed() -> None:
+    """A freed member that cannot be checked against a hidden key is undecided; an inner row is not free."""
+    probe = relation(("a", 1), ("b", 2), ("c", 2), ("d", 2))
+    policy = Policy(cut_ties="any")
+    assert judged(GOLD, relation(("a",), ("b",), ("d",)), policy, facts(None, limit=3), probe) == "undecided"
+    assert judged(GOLD, relation(("x",), ("b",), ("d",)), policy, facts(None, limit=3), probe) == "mismatch"
+
+
+@pytest.mark.parametrize(
+    ("order_facts", "verdict"),
+    [
+        (facts(0, limit=2), "match"),
+        (facts(0, has_limit=True), "match"),
+        (facts(0), "mismatch"),
+        (facts(0, limit=9), "mismatch"),
+    ],
+)
+def test_only_a_limit_that_was_reached_can_cut(order_facts: OrderFacts, verdict: str) -> None:
+    """cut_ties any frees the last tie where a LIMIT may have cut it, and nowhere else."""
+    gold, pred = relation((3, "a"), (5, "b")), relation((3, "a"), (5, "z"))
+    assert judged(gold, pred, Policy(cut_ties="any"), order_facts, None) == verdict
+
+
+def test_free_nulls_move_with_hidden_keys_too() -> None:
+    """nulls_order any lets the group of a NULL hidden key stand at either end."""
+    probe = relation(("a", None), ("b", 1), ("c", 2))
+    policy = Policy(nulls_order="any")
+    assert judged(GOLD, relation(("b",), ("c",), ("a",)), policy, facts(None), probe) == "match"
+    assert judged(GOLD, relation(("b",), ("a",), ("c",)), policy, facts(None), probe) == "mismatch"
+
+
+def test_many_key_levels_move_their_nulls_together() -> None:
+    """Past four levels only all NULLs first and all NULLs last are tried."""
+    gold = relation((None, 1, 1, 1, 1), (2, 1, 1, 1, 1))
+    pred = Relation(gold.columns, gold.rows[::-1])
+    assert judged(gold, pred, Policy(nulls_order="any"), facts(0, 1, 2, 3, 4), None) == "match"
+
+
+def test_an_empty_gold_resolves() -> None:
+    """No rows, no groups: an ordered empty gold equals an empty prediction."""
+    empty = relation(width=1)
+    assert judged(empty, empty, Policy(nulls_order="any"), facts(0), None) == "match"
+    assert judged(empty, relation(("a",)), Policy(nulls_order="any", cut_ties="any"), facts(0), None) == "mismatch"
+
+
+def test_rows_beyond_the_gold_are_extra_under_an_order() -> None:
+    """More predicted rows than groups hold is a difference of row counts."""
+    gold = relation((1,), (2,))
+    resolved, order = resolve_policy(STRICT, facts=facts(0), gold=gold, probe=None)
+    found = compare(gold, relation((1,), (2,), (3,)), resolved, order=order)
+    assert (found.rule, found.missing, found.extra) == ("row_count", 0, 1)
+
+
+def test_a_peer_is_told_whether_the_gold_orders() -> None:
+    """For a peer's preset the order is exact where the gold has an ORDER BY."""
+    peer = preset("oracle_spider")
+    assert judged(GOLD, relation(("b",), ("a",), ("c",)), peer, facts(0), None) == "mismatch"
+    assert judged(GOLD, relation(("b",), ("a",), ("c",)), peer, None, None) == "match"
+
+
+def test_noise_in_order_under_a_tight_budget_is_decided_by_position() -> None:
+    """Under exact order thousands of rows within one wide tolerance are judged by position, not paired freely."""
+    pairs = [(index / 7, index / 3) for index in range(4000)]
+    gold = relation(*pairs)
+    pred = relation(*((a + 0.5, b - 0.5) for a, b in pairs))
+    wide = Policy(row_order="exact", abs_tol=10_000)
+    assert compare(gold, pred, wide).verdict == "match"
+    far = Relation(gold.columns, (*pred.rows[:-1], (1e9, 0.0)))
+    assert compare(gold, far, wide).verdict == "mismatch"
