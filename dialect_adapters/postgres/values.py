@@ -43,7 +43,7 @@ def _far(load: Callable[[str], object]) -> Loader:
         """Return the value, or the engine's own text for it."""
         try:
             return load(text)
-        except ValueError:
+        except (ValueError, KeyError):
             return FarTemporal(text)
 
     return loader

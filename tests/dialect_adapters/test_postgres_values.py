@@ -34,6 +34,7 @@ CASES = [
     (1186, "1 year 2 mons -3 days +04:05:06.7", Kind.INTERVAL, Interval(14, -3, 14_706_700_000)),
     (1186, "-1 mons +1 day -00:00:01", Kind.INTERVAL, Interval(-1, 1, -1_000_000)),
     (1186, "00:00:00", Kind.INTERVAL, Interval(0, 0, 0)),
+    (1186, "@ 1 fortnight", Kind.INTERVAL, FarTemporal("@ 1 fortnight")),
     (1186, "infinity", Kind.INTERVAL, FarTemporal("infinity")),
     (2950, "12345678-1234-5678-1234-567812345678", Kind.UUID, UUID("12345678-1234-5678-1234-567812345678")),
     (3802, '{"a": 1}', Kind.JSON, Json('{"a": 1}')),
