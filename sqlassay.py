@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.agents.request import AgentRequest as AgentRequest
-
     from cases.case import Case as Case
     from cases.case import Prediction as Prediction
     from cases.errors import InfrastructureError as InfrastructureError
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
     from cases.relation import Column as Column
     from cases.relation import Kind as Kind
     from cases.relation import Relation as Relation
+    from harness.agents.request import AgentRequest as AgentRequest
     from harness.results.run_result import RunResult as RunResult
     from harness.results.verdicts import Comparison as Comparison
     from harness.results.verdicts import GuardVerdict as GuardVerdict

@@ -6,12 +6,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cases.presets import case_policy
-
 from cases.case import Case, Prediction
 from cases.errors import InfrastructureError
 from cases.outcome import Failure, Outcome, Rows
 from cases.policy import Policy
+from cases.presets import case_policy
 from cases.verdicts import FailureKind, Verdict
 from harness.compare import compare, partial_credit, resolve_policy
 from harness.desk import Desk

@@ -139,7 +139,9 @@ def _show(result: RunResult, out: Path | None) -> None:
     import shutil
 
     from harness.reports.terminal import render
+    from harness.run.runner import RUNS
 
-    shown = result if out is None else result.model_copy(update={"folder": str(out)})
+    # Only the terminal names the whole path: written files hold nothing of this machine.
+    shown = result.model_copy(update={"folder": str(out or RUNS / result.folder)})
     width = shutil.get_terminal_size((110, 24)).columns
     sys.stdout.write(render(shown, width=width, color=sys.stdout.isatty()).rstrip("\n") + "\n")

@@ -30,7 +30,11 @@ def workflow_row(result: CaseResult) -> dict[str, Json]:
         "selected_data_source": result.selected_route,
         "order_required": result.order_required,
         "allow_extra_predicted_columns": result.allow_extra_predicted_columns,
-        "metadata": {"difficulty": result.difficulty, "tags": list(result.tags)},
+        "metadata": {
+            "difficulty": result.difficulty,
+            "tags": list(result.tags),
+            **(result.agent.model_dump(mode="json") if result.agent else {}),
+        },
         "safety": safety(result),
     }
 

@@ -74,6 +74,16 @@ class StructureRecord(_Record):
     processed_sql: str = ""
 
 
+class AgentRecord(_Record):
+    """What the agent told beside its SQL: plan, tool calls, retrieved schema and logs are in `steps` and `metadata`."""
+
+    enriched_question: str | None = None
+    steps: tuple[dict[str, Any], ...] = ()
+    tokens: int | None = None
+    cost: float | None = None
+    metadata: dict[str, Any] = {}
+
+
 class CaseResult(_Record):
     """One case, one dialect, one trial: what was asked, answered and decided, and why.
 
@@ -92,6 +102,7 @@ class CaseResult(_Record):
     gold_sql: str | None = None
     predicted_sql: str | None = None
     answer: str | None = None
+    agent: AgentRecord | None = None
     verdict: Verdict
     reason: str
     cause: Cause | None = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from cases.case import Prediction
 from cases.outcome import Outcome, Rows
 from cases.relation import Row
 from cases.typed_json import encode
 from harness.results.case_result import (
+    AgentRecord,
     CaseResult,
     ComparisonRecord,
     DifferenceRecord,
@@ -35,6 +37,7 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         gold_sql=evidence.gold_sql,
         predicted_sql=prediction.sql if prediction else None,
         answer=prediction.answer if prediction else None,
+        agent=_agent(prediction),
         verdict=evidence.verdict,
         reason=evidence.reason,
         cause=evidence.cause,
@@ -57,6 +60,20 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         difficulty=case.difficulty,
         tags=case.tags,
     )
+
+
+def _agent(prediction: Prediction | None) -> AgentRecord | None:
+    """Return what the agent told beside its SQL, None where it told nothing."""
+    if prediction is None:
+        return None
+    record = AgentRecord(
+        enriched_question=prediction.enriched_question,
+        steps=prediction.steps,
+        tokens=prediction.tokens,
+        cost=prediction.cost,
+        metadata=prediction.metadata,
+    )
+    return None if record == AgentRecord() else record
 
 
 def _score(score: Score) -> ScoreRecord:

@@ -9,12 +9,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from cases.presets import merge, preset
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from cases.errors import InputError
 from cases.pack import PackSettings
 from cases.policy import Policy, PolicyOverrides
+from cases.presets import merge, preset
 
 DEFAULT_PRESET = "skill"
 
