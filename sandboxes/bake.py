@@ -81,7 +81,7 @@ class Bakery:
         """Return the image of `key`, baked now where it or its catalogue is missing; two callers bake it once."""
         found = self._usable(key)
         if found is None:
-            with exclusive(self._cache / "locks", key):
+            with exclusive(self._cache / "locks", key, lambda: notice("waiting for another run that bakes this image")):
                 found = self._usable(key) or self._bake(adapter, base, key, build, notice)
             self.collect()
         self.store.touch(key)

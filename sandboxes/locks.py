@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -13,11 +13,17 @@ from sandboxes.cache import private_folder
 
 
 @contextmanager
-def exclusive(folder: Path, name: str) -> Iterator[None]:
-    """Hold `<folder>/<name>.lock` alone, waiting for whoever has it; the file stays, so no waiter is left behind."""
+def exclusive(folder: Path, name: str, on_wait: Callable[[], None] | None = None) -> Iterator[None]:
+    """Hold `<folder>/<name>.lock` alone, waiting for whoever has it; the file stays, so no waiter is left behind.
+
+    `on_wait` is called once where there is somebody to wait for.
+    """
     private_folder(folder)
     with (folder / f"{name}.lock").open("a", encoding="utf-8") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+        if not _try_exclusive(stream):
+            if on_wait is not None:
+                on_wait()
+            fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
 

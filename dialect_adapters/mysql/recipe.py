@@ -120,9 +120,9 @@ RECIPE = ServerRecipe(
     registry_image="mysql:9",
     debian=DebianSource(
         suite="sid",
-        packages=("mysql-server-core", "dash", "coreutils", "tzdata", "tzdata-legacy"),
+        packages=("mysql-server-core", "tzdata", "tzdata-legacy"),
         bin_dir="/usr/sbin",
-        programs=("mysqld", "/usr/bin/mysql_tzinfo_to_sql", "/usr/bin/dash", "/usr/bin/cp"),
+        programs=("mysqld", "/usr/bin/mysql_tzinfo_to_sql"),
         keep=(
             "usr/share/mysql/*.sql",
             "usr/share/mysql/*.txt",

@@ -107,9 +107,9 @@ RECIPE = ServerRecipe(
     registry_image="postgres:17",
     debian=DebianSource(
         suite="trixie",
-        packages=("postgresql-17", "dash", "coreutils", "tzdata-legacy"),
+        packages=("postgresql-17", "tzdata-legacy"),
         bin_dir=_BIN,
-        programs=("postgres", "initdb", "/usr/bin/dash", "/usr/bin/cp"),
+        programs=("postgres", "initdb"),
         keep=(
             f"{_SHARE}/*.sql",
             f"{_SHARE}/*.txt",

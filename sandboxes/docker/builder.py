@@ -154,7 +154,7 @@ def _copy_in(engine: Engine, made: str, recipe: ServerRecipe, files: Sequence[tu
             for source, inside in recipe.extra_files:
                 _add(archive, inside, source, 0, 0o644)
             for inside, content in files:
-                _add(archive, inside, content, owner, 0o444 if isinstance(content, Path) else 0o600)
+                _add(archive, inside, content, owner, 0o644 if isinstance(content, Path) else 0o600)
         stream.seek(0)
         if not engine.api.put_archive(made, "/", stream):
             raise InfrastructureError("the engine did not take the files of an image", remedy="Run `sqlassay doctor`")

@@ -28,6 +28,7 @@ from sandboxes.images.local import LocalSource
 from sandboxes.images.remote import Pull, RegistrySource
 from sandboxes.locks import RunLock, is_free
 from sandboxes.reaper import is_left_over
+from sandboxes.store import Store
 
 _READY_SECONDS = 60
 _ENGINE_SECONDS = 120  # freezing a large image takes the engine longer than any other answer
@@ -87,8 +88,9 @@ class DockerProvider:
     def start(self, adapter: Adapter, image: SnapshotImage, mode: Mode, run_id: str) -> DockerSandbox:
         """Start one isolated server and return it ready."""
         engine = self._connected()
-        bakery = Bakery(engine.api, self._cache)
-        password = bakery.store.password(image.key)
+        store = Store(self._cache)
+        store.touch(image.key)
+        password = store.password(image.key)
         if not password:
             raise InfrastructureError(f"the catalogue of image {image.ref} is gone", remedy="Run again: it is rebaked")
         self._hold(run_id)

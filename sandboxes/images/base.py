@@ -19,7 +19,11 @@ from sandboxes.labels import PREFIX
 VERSION = f"{PREFIX}.version"
 """The label that holds the engine's version on images we build."""
 
-SLIM_VERSION = 1
+TOOL_PACKAGES = ("dash", "coreutils")
+TOOLS = ("/usr/bin/dash", "/usr/bin/cp")
+"""What the provider itself runs in every image: a shell to initialise, and the copy of the data in WRITE mode."""
+
+SLIM_VERSION = 2
 """Raised when the way a Debian system is cut down changes, so that earlier bases are not used any more."""
 
 

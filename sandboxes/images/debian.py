@@ -13,7 +13,7 @@ from cases.errors import InfrastructureError
 from dialect_adapters.contract import DebianSource, ServerRecipe
 from sandboxes import apt
 from sandboxes.contract import BaseImage, Notice
-from sandboxes.images.base import VERSION, Refusal, built_tag, inspect
+from sandboxes.images.base import TOOL_PACKAGES, VERSION, Refusal, built_tag, inspect
 from sandboxes.images.local import describe
 from sandboxes.images.slim import reduce
 from sandboxes.locks import exclusive
@@ -38,7 +38,8 @@ class DebianBuild:
         if shutil.which(_TOOL) is None and not (self._may_install and apt.can_install()):
             return Refusal(f"{_TOOL} is not installed (`apt-get install {_TOOL}`)")
         tag = built_tag(recipe)
-        with exclusive(self._locks, tag.replace("/", "-").replace(":", "-")):
+        name = tag.replace("/", "-").replace(":", "-")
+        with exclusive(self._locks, name, lambda: notice("waiting for another run that builds this base image")):
             if inspect(self._api, tag) is None:
                 self._build(recipe, mirror, tag, notice)
         return describe(self._api, tag, recipe, official=False) or Refusal(f"{tag} vanished after it was built")
@@ -70,7 +71,7 @@ def _unpack(source: DebianSource, mirror: str, target: Path) -> None:
     Raises:
         InfrastructureError: the mirror or the tool failed, with its last error line.
     """
-    command = [_TOOL, "--quiet", "--variant=extract", f"--include={','.join(source.packages)}"]
+    command = [_TOOL, "--quiet", "--variant=extract", f"--include={','.join((*source.packages, *TOOL_PACKAGES))}"]
     command += [f"--aptopt={option}" for option in source.apt_options]
     done = subprocess.run(
         [*command, source.suite, str(target), mirror], capture_output=True, text=True, check=False,

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from dialect_adapters.contract import DebianSource, ServerRecipe
+from sandboxes.images.base import TOOLS
 from sandboxes.images.elf import needed
 
 SOCKET_FOLDER = "run/sqlassay"
@@ -76,7 +77,7 @@ def reduce(archive: Path, target: Path, recipe: ServerRecipe) -> str:
     source = recipe.debian
     with tarfile.open(archive) as full:
         selection = _Selection(full)
-        for program in source.programs:
+        for program in (*source.programs, *TOOLS):
             selection.add(_place(selection, source, program))
         for name in _ALWAYS:
             selection.add_name(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import psycopg
@@ -25,6 +25,7 @@ class TinyPostgres:
     def __init__(self, *, load_seconds: float = 0.0) -> None:
         """Count loads, and make each last so long at least."""
         self.loads = 0
+        self.on_load: Callable[[], None] = lambda: None
         self._load_seconds = load_seconds
 
     @property
@@ -59,6 +60,7 @@ class TinyPostgres:
 
     def load(self, endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
         self.loads += 1
+        self.on_load()
         time.sleep(self._load_seconds)
         with self.login(endpoint) as connection:
             for snapshot in snapshots:

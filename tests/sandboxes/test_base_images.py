@@ -89,7 +89,7 @@ def test_a_base_is_built_from_the_machine_s_own_mirror(engine: Engine, tmp_path:
     """One shell, its library and nothing else: unpacked, cut down, imported, found again without a build."""
     if not apt.mirrors():
         pytest.skip("this machine has no Debian mirror")
-    source = DebianSource("trixie", ("dash",), "/usr/bin", ("dash",))
+    source = DebianSource("trixie", ("dash",), "/usr/bin", ())
     recipe = replace(RECIPE, dialect="test", registry_image="sqlassay-test/none:0", debian=source)
     said: list[str] = []
     try:

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -17,8 +18,10 @@ import pytest
 from sandbox_adapters import TinyMysql, TinyPostgres
 
 from cases.errors import EngineUnavailableError, InfrastructureError, SandboxLostError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Mode, Pins, Role
+from cases.relation import Kind
+from cases.snapshot import ColumnDef, Snapshot, TableDef
+from dialect_adapters import registry
+from dialect_adapters.contract import Limits, Mode, Pins, Role, ServerRecipe
 from sandboxes.contract import SnapshotImage
 from sandboxes.docker import container
 from sandboxes.docker.client import Engine, connect
@@ -167,9 +170,9 @@ def test_a_read_server_refuses_to_write(reading: DockerSandbox) -> None:
         connection.execute("INSERT INTO t VALUES (1)")
 
 
-def test_a_full_disk_is_the_statement_s_failure(engine: Engine, provider: DockerProvider, image: SnapshotImage) -> None:
+def test_a_full_disk_is_the_statement_s_failure(engine: Engine, cache: Path, image: SnapshotImage) -> None:
     """A write that fills the sized copy fails with the engine's words; the server goes on and the host is untouched."""
-    small = DockerProvider(cache=provider._cache, write_room_mb=32)
+    small = DockerProvider(cache=cache, write_room_mb=32)
     sandbox = small.start(TinyPostgres(), image, Mode.WRITE, "tests")
     try:
         with TinyPostgres().login(sandbox.endpoint, "shop") as connection:
@@ -207,6 +210,12 @@ def _ids(engine: Engine) -> set[str]:
     return {str(found["Id"]) for found in engine.api.containers(all=True)}
 
 
+def _ours(engine: Engine, cache: Path) -> set[str]:
+    """Return the ids of the containers started under this cache: other runs come and go meanwhile."""
+    found = engine.api.containers(all=True, filters={"label": "io.sqlassay.lock"})
+    return {str(c["Id"]) for c in found if c["Labels"]["io.sqlassay.lock"].startswith(str(cache))}
+
+
 def test_two_bakes_of_one_key_give_one_image(engine: Engine, cache: Path) -> None:
     """The second waits for the first and takes its image."""
     snapshot = Snapshot(id="s", database="twice", digest="two")
@@ -231,13 +240,13 @@ def test_two_bakes_of_one_key_give_one_image(engine: Engine, cache: Path) -> Non
 def test_a_lost_image_or_catalogue_is_baked_again(engine: Engine, provider: DockerProvider, cache: Path) -> None:
     """Neither half is trusted without the other."""
     snapshot = Snapshot(id="s", database="lost", digest="three")
-    adapter = TinyPostgres()
-    first = provider.prepare(adapter, [snapshot], _quiet)
+    tiny = TinyPostgres()
+    first = provider.prepare(tiny, [snapshot], _quiet)
     (cache / "images" / first.key / "catalog.json").unlink()
-    second = provider.prepare(adapter, [snapshot], _quiet)
+    second = provider.prepare(tiny, [snapshot], _quiet)
     engine.api.remove_image(second.ref)
-    third = provider.prepare(adapter, [snapshot], _quiet)
-    assert adapter.loads == 3
+    third = provider.prepare(tiny, [snapshot], _quiet)
+    assert tiny.loads == 3
     assert len({first.ref, second.ref, third.ref}) == 3
     assert [i["RepoTags"] for i in engine.api.images(filters={"label": f"io.sqlassay.snapshot={first.key}"})] == [
         [third.ref]
@@ -245,34 +254,32 @@ def test_a_lost_image_or_catalogue_is_baked_again(engine: Engine, provider: Dock
 
 
 def test_a_server_that_does_not_come_up_says_why(
-    engine: Engine, provider: DockerProvider, image: SnapshotImage
+    engine: Engine, provider: DockerProvider, image: SnapshotImage, cache: Path
 ) -> None:
     """The error holds the server's own last lines, and no container stays."""
-    before = _ids(engine)
+    before = _ours(engine, cache)
 
     class Broken(TinyPostgres):
         """Serves with a setting no server knows."""
 
         @property
-        def recipe(self):  # type: ignore[no-untyped-def]
-            from dataclasses import replace
-
+        def recipe(self) -> ServerRecipe:
             recipe = super().recipe
             return replace(recipe, serve={Mode.READ: (*recipe.serve[Mode.READ], "-c", "no_such_setting=1")})
 
     with pytest.raises(InfrastructureError, match="no_such_setting"):
         provider.start(Broken(), image, Mode.READ, "tests")
-    assert _ids(engine) <= before
+    assert _ours(engine, cache) <= before
 
 
-def test_nothing_starts_after_the_end(engine: Engine, provider: DockerProvider, image: SnapshotImage) -> None:
+def test_nothing_starts_after_the_end(engine: Engine, cache: Path, image: SnapshotImage) -> None:
     """A worker thread that is late cannot leave a container behind a run that is over."""
-    ended = DockerProvider(cache=provider._cache)
+    ended = DockerProvider(cache=cache)
     ended.close()
-    before = _ids(engine)
+    before = _ours(engine, cache)
     with pytest.raises(InfrastructureError, match="over"):
         ended.start(TinyPostgres(), image, Mode.READ, "ended")
-    assert _ids(engine) <= before
+    assert _ours(engine, cache) <= before
 
 
 VICTIM = """
@@ -309,9 +316,39 @@ def test_a_killed_harness_leaves_nothing_after_the_next_sweep(
     assert reading.id in _ids(engine)
 
 
-def test_a_port_serves_where_sockets_cannot(engine: Engine, provider: DockerProvider, image: SnapshotImage) -> None:
+KILLED_BAKE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from sandbox_adapters import TinyPostgres
+from cases.snapshot import Snapshot
+from sandboxes.docker.provider import DockerProvider
+adapter = TinyPostgres(load_seconds=60)
+adapter.on_load = lambda: print("loading", flush=True)
+DockerProvider(cache=Path(sys.argv[2])).prepare(adapter, [Snapshot(id="s", database="shop", digest="killed")], len)
+"""
+
+
+def test_a_killed_bake_leaves_nothing_after_the_next_sweep(
+    engine: Engine, provider: DockerProvider, image: SnapshotImage, cache: Path
+) -> None:
+    """A bake is a run of its own: its container goes like any dead run's, and its lock bars nobody."""
+    before = _ours(engine, cache)
+    argv = [sys.executable, "-c", KILLED_BAKE, str(Path(__file__).parent), str(cache)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as victim:
+        assert victim.stdout is not None
+        assert victim.stdout.readline() == "loading\n"
+        assert len(_ours(engine, cache) - before) == 1
+        victim.kill()
+    assert [run for run in provider.sweep() if run.startswith("bake-")] != []
+    assert _ours(engine, cache) <= before
+    snapshot = Snapshot(id="s", database="shop", digest="killed")
+    assert provider.prepare(TinyPostgres(), [snapshot], _quiet).catalog("s").database == "shop"
+
+
+def test_a_port_serves_where_sockets_cannot(engine: Engine, cache: Path, image: SnapshotImage) -> None:
     """A bridge without a way out, one port on loopback, and the report says so; the network goes with the run."""
-    remote = DockerProvider(cache=provider._cache, transport="port")
+    remote = DockerProvider(cache=cache, transport="port")
     sandbox = remote.start(TinyPostgres(), image, Mode.READ, "tests-port")
     with TinyPostgres().login(sandbox.endpoint, "shop") as connection:
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (1000,)
@@ -351,6 +388,48 @@ def test_mysql_knows_named_time_zones(provider: DockerProvider) -> None:
         cursor.execute("SELECT CAST(CONVERT_TZ('2026-07-01 12:00:00', 'UTC', 'Europe/Paris') AS CHAR)")
         assert cursor.fetchone() == ("2026-07-01 14:00:00",)
     sandbox.destroy()
+
+
+class Rows:
+    """Three rows."""
+
+    def rows(self, table: str) -> Iterator[tuple[object, ...]]:
+        yield from ((1, "a"), (2, "b"), (3, None))
+
+
+def test_a_sqlite_worker_serves_files_it_cannot_write(engine: Engine, provider: DockerProvider) -> None:
+    """Its image is baked without a server; inside, root owns the files and the root folder is read-only."""
+    table = TableDef("t", (ColumnDef("n", Kind.INT), ColumnDef("name", Kind.TEXT)))
+    snapshot = Snapshot(id="s", database="shop", digest="w", tables=(table,), source=Rows())  # type: ignore[arg-type]
+    sqlite = registry.adapter("sqlite")
+    image = provider.prepare(sqlite, [snapshot], _quiet)
+    sandbox = provider.start(sqlite, image, Mode.READ, "tests")
+    session = sandbox.open("shop", Role.READER, Pins())
+    session.begin_read(Limits())
+    assert session.fetch("SELECT n, name FROM t ORDER BY n", Limits()).rows == ((1, "a"), (2, "b"), (3, None))
+    session.close()
+    assert sqlite.state_digest(sandbox.endpoint, "shop") == image.catalog("s").state_digest
+    assert engine.inspect(sandbox.id)["HostConfig"]["ReadonlyRootfs"] is True
+    sandbox.destroy()
+    writing = provider.start(sqlite, image, Mode.WRITE, "tests")
+    script = "for f in /data-live/*; do : >> $f && echo writable; done; (: >> /data/x) 2>&1"
+    assert _inside(engine, writing, script).splitlines()[0] == "writable"
+    assert "Read-only" in _inside(engine, writing, script)
+    writing.destroy()
+
+
+def test_a_mode_the_dialect_does_not_serve_is_refused(provider: DockerProvider, image: SnapshotImage) -> None:
+    """The recipe says which modes there are; another is an error of ours, not a crash."""
+
+    class ReadOnly(TinyPostgres):
+        """Postgres without its WRITE server."""
+
+        @property
+        def recipe(self) -> ServerRecipe:
+            return replace(super().recipe, serve={Mode.READ: super().recipe.serve[Mode.READ]})
+
+    with pytest.raises(InfrastructureError, match="no server for write mode"):
+        provider.start(ReadOnly(), image, Mode.WRITE, "tests")
 
 
 def test_a_missing_engine_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

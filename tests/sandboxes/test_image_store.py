@@ -69,7 +69,7 @@ def test_whatever_goes_into_an_image_changes_its_key(
 def test_a_built_base_is_named_by_its_recipe() -> None:
     """Another package list gives another base, so an old one is never taken for it."""
     recipe = TinyPostgres().recipe
-    more = replace(recipe, debian=replace(recipe.debian, packages=("postgresql-17", "dash")))
+    more = replace(recipe, debian=replace(recipe.debian, packages=("postgresql-17", "dash", "more")))
     assert built_tag(recipe) == built_tag(recipe)
     assert built_tag(recipe) != built_tag(more)
 

@@ -66,6 +66,24 @@ def test_one_builder_at_a_time(tmp_path: Path) -> None:
     assert seen == [1, 1, 1, 1]
 
 
+def test_whoever_waits_is_told_so(tmp_path: Path) -> None:
+    """A long wait for another run's build is never a silent one; without one nothing is said."""
+    said: list[str] = []
+    inside = threading.Event()
+
+    def hold() -> None:
+        with exclusive(tmp_path, "key", lambda: said.append("first")):
+            inside.set()
+            time.sleep(0.1)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    inside.wait()
+    with exclusive(tmp_path, "key", lambda: said.append("second")):
+        assert said == ["second"]
+    holder.join()
+
+
 def test_labels_carry_the_owner_whole(tmp_path: Path) -> None:
     """What is read back from labels is the owner that was written."""
     owner = labels.owner("run", tmp_path / "run.lock", 1000.0, hours=2, folder="/tmp/sqlassay-x")

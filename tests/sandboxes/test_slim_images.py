@@ -33,6 +33,8 @@ def _archive(path: Path, mtime: int) -> None:
     changelog = gzip.compress(b"thing (2:17.4-1+deb13u1) trixie; urgency=medium\n")
     files = {
         "./usr/bin/dash": SHELL.read_bytes(),
+        "./usr/bin/cp": SHELL.read_bytes(),
+        "./usr/bin/thingd": SHELL.read_bytes(),
         "./usr/lib/x/libc-real.so": _library().read_bytes(),
         "./usr/lib/x/unneeded.so": b"\x7fELF junk",
         "./usr/share/thing/a.sql": b"select 1",
@@ -50,7 +52,7 @@ def _archive(path: Path, mtime: int) -> None:
 
 
 SOURCE = DebianSource(
-    suite="trixie", packages=("thing",), bin_dir="/usr/bin", programs=("dash",),
+    suite="trixie", packages=("thing",), bin_dir="/usr/bin", programs=("thingd",),
     keep=("/usr/share/thing/*",), drop=("usr/share/thing/b.sql",),
 )  # fmt: skip
 
@@ -67,7 +69,14 @@ def test_only_programs_libraries_and_kept_data_stay(tmp_path: Path) -> None:
     """A library stays through its link, dropped and unneeded files go."""
     with tarfile.open(_reduced(tmp_path)) as slim:
         names = set(slim.getnames())
-    assert {"usr/bin/dash", "usr/lib/x/libc.so.6", "usr/lib/x/libc-real.so", "usr/share/thing/a.sql"} <= names
+    assert {
+        "usr/bin/thingd",
+        "usr/bin/dash",
+        "usr/bin/cp",
+        "usr/lib/x/libc.so.6",
+        "usr/lib/x/libc-real.so",
+        "usr/share/thing/a.sql",
+    } <= names
     assert not {"usr/lib/x/unneeded.so", "usr/share/thing/b.sql", "usr/share/doc/thing/changelog.Debian.gz"} & names
     assert {"bin", "lib", "usr/bin/sh", "etc/passwd", "tmp"} <= names
 
