@@ -64,7 +64,7 @@ class TinyPostgres:
         time.sleep(self._load_seconds)
         with self.login(endpoint) as connection:
             for snapshot in snapshots:
-                connection.execute(f"CREATE DATABASE {snapshot.database}")  # type: ignore[arg-type]
+                connection.execute(f"CREATE DATABASE {snapshot.database}")
                 with self.login(endpoint, snapshot.database) as own:
                     own.execute("CREATE TABLE t AS SELECT generate_series(1, 1000) AS n")
         return tuple(

@@ -400,7 +400,7 @@ class Rows:
 def test_a_sqlite_worker_serves_files_it_cannot_write(engine: Engine, provider: DockerProvider) -> None:
     """Its image is baked without a server; inside, root owns the files and the root folder is read-only."""
     table = TableDef("t", (ColumnDef("n", Kind.INT), ColumnDef("name", Kind.TEXT)))
-    snapshot = Snapshot(id="s", database="shop", digest="w", tables=(table,), source=Rows())  # type: ignore[arg-type]
+    snapshot = Snapshot(id="s", database="shop", digest="w", tables=(table,), source=Rows())
     sqlite = registry.adapter("sqlite")
     image = provider.prepare(sqlite, [snapshot], _quiet)
     sandbox = provider.start(sqlite, image, Mode.READ, "tests")

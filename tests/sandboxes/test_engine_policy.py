@@ -34,8 +34,8 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     monkeypatch.setattr(engine, "cache_dir", lambda: tmp_path)
     monkeypatch.setattr(apt, "install", lambda packages: done.extend(packages))
     monkeypatch.setattr(apt, "is_debian_like", lambda: True)
-    monkeypatch.setattr(engine.os, "geteuid", lambda: 0)
-    monkeypatch.setattr(engine.shutil, "which", lambda name: None)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     return done
 
@@ -88,7 +88,7 @@ def test_without_permission_nothing_changes(bare: list[str], policy: engine.Engi
 
 def test_only_root_may_start_a_daemon(bare: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Another user is told to run `make engine` as root."""
-    monkeypatch.setattr(engine.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(EngineUnavailableError, match="as root"):
         engine.ensure_engine("auto", lambda line: None)
     assert bare == []
