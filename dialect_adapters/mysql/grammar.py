@@ -10,6 +10,7 @@ from dialect_adapters.wordlist import PAREN_WORDS, read_words, words
 _NAME = r"(?:`[^`]+`|\w+)"
 _TABLE = rf"(?:(?P<schema>{_NAME})\.)?(?P<table>{_NAME})"
 _LIKE = r"(?: like (?:'[^'\\]*'|\"[^\"\\]*\"))?"
+_EXPLAINABLE = "select|values|table|with|insert|update|delete|replace|analyze|format|extended|partitions|for"
 _CATALOGUE_VIEWS = "columns tables views statistics table_constraints key_column_usage referential_constraints"
 
 RULES = GrammarRules(
@@ -44,7 +45,7 @@ RULES = GrammarRules(
         rf"show(?: extended)?(?: full)? (?:columns|fields) (?:from|in) {_TABLE}{_LIKE}",
         rf"show (?:index|indexes|keys) (?:from|in) {_TABLE}",
         rf"show create (?:table|view) {_TABLE}",
-        rf"(?:describe|desc|explain) {_TABLE}(?: {_NAME})?",
+        rf"(?:describe|desc|explain) (?!(?:{_EXPLAINABLE})\b){_TABLE}(?: {_NAME})?",
     ),
     string_prefixes=("b", "x"),
     escape_prefixes=("n",),

@@ -10,7 +10,9 @@ from dialect_adapters.wordlist import PAREN_WORDS, read_words, words
 _SHOWABLE = (
     "server_version|server_version_num|timezone|time zone|datestyle|intervalstyle|client_encoding|server_encoding"
 )
-_SHOWABLE_TOO = "standard_conforming_strings|transaction_isolation|transaction_read_only|statement_timeout|lc_collate"
+_SHOWABLE_TOO = (
+    "standard_conforming_strings|transaction_isolation|transaction_read_only|statement_timeout|lc_collate|search_path"
+)
 _REG_TYPES = "class proc procedure oper operator type role namespace config dictionary collation"
 _CATALOGUE_VIEWS = "columns tables views table_constraints key_column_usage referential_constraints"
 
@@ -38,6 +40,7 @@ RULES = GrammarRules(
     | words("""
         array ilike similar grouping symmetric asymmetric bpchar varbit timestamptz timetz ordinality columns path plan
         serial money uuid json jsonb bytea inet cidr tablesample repeatable distinct overlaps both leading trailing
+        bernoulli system
         """),
     system_prefixes=("pg_",),
     default_schemas=frozenset({"public"}),

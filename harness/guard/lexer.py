@@ -69,11 +69,11 @@ class Lexed:
 def _pattern(
     prefixes: tuple[str, ...],
     escapes: tuple[str, ...],
-    backslash: bool,  # noqa: FBT001 - a cache key made of the rules' own fields
-    double: bool,  # noqa: FBT001
-    brackets: bool,  # noqa: FBT001
-    dollar: bool,  # noqa: FBT001
-    odbc: bool,  # noqa: FBT001
+    backslash: bool,
+    double: bool,
+    brackets: bool,
+    dollar: bool,
+    odbc: bool,
     quotes: str,
     line: str,
 ) -> re.Pattern[str]:
