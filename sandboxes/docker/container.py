@@ -33,6 +33,7 @@ class Plan:
     argv: tuple[str, ...]
     labels: Mapping[str, str]
     space: Space | None = None
+    runtime: str = ""
 
 
 def fill(argv: tuple[str, ...], recipe: ServerRecipe, bin_dir: str, data: str) -> tuple[str, ...]:
@@ -69,7 +70,7 @@ def create(engine: Engine, plan: Plan, channel: Channel) -> str:
             labels=dict(plan.labels),
             stop_signal=recipe.stop_signal,
             use_config_proxy=False,
-            host_config=host_config(engine.api, recipe, plan.mode, channel.settings(), plan.space),
+            host_config=host_config(engine.api, recipe, plan.mode, channel.settings(), plan.space, plan.runtime),
             ports=None if channel.folder is not None else [recipe.port],
         )
     except (DockerException, RequestException) as fault:

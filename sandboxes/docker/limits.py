@@ -39,9 +39,14 @@ def memory_mb(recipe: ServerRecipe, mode: Mode, space: Space | None) -> int:
 
 
 def host_config(
-    api: docker.APIClient, recipe: ServerRecipe, mode: Mode, channel: Mapping[str, Any], space: Space | None
+    api: docker.APIClient,
+    recipe: ServerRecipe,
+    mode: Mode,
+    channel: Mapping[str, Any],
+    space: Space | None,
+    runtime: str = "",
 ) -> Any:
-    """Return the host configuration of one container; `channel` says how it is reached."""
+    """Return the host configuration of one container; `channel` says how it is reached, `runtime` names another one."""
     memory = f"{memory_mb(recipe, mode, space)}m"
     return api.create_host_config(
         **channel,
@@ -55,6 +60,7 @@ def host_config(
         nano_cpus=None if mode is Mode.BUILD else 1_000_000_000,
         ulimits=[Ulimit(name="nofile", soft=OPEN_FILES, hard=OPEN_FILES), Ulimit(name="core", soft=0, hard=0)],
         ipc_mode="private",
+        runtime=runtime or None,
         log_config=LogConfig(type="local", config={"max-size": "1m", "max-file": "2"}),
     )
 

@@ -51,11 +51,13 @@ class DockerProvider:
         cache: Path | None = None,
         expiry_hours: float = 24.0,
         write_room_mb: int = 256,
+        runtime: str = "",
     ) -> None:
         """Touch nothing yet.
 
         `engine_policy` says whether a missing engine may be installed and started; `pull` whether a registry may be
-        asked; `write_room_mb` how much a WRITE sandbox may grow beyond its snapshot.
+        asked; `write_room_mb` how much a WRITE sandbox may grow beyond its snapshot; `runtime` names another container
+        runtime that is installed (runsc, crun).
         """
         self._policy = engine_policy
         self._pull = pull
@@ -64,6 +66,7 @@ class DockerProvider:
         self._cache = cache or cache_dir()
         self._hours = expiry_hours
         self._room_mb = write_room_mb
+        self._runtime = runtime
         self._guard = threading.Lock()  # guards the six fields below: nothing starts once `_closed` is set
         self._engine: Engine | None = None
         self._net: dict[str, str] = {}
@@ -188,7 +191,7 @@ class DockerProvider:
         if space:
             copy = f'cp -a {space.source}/. {space.target}/ && exec "$@"'
             argv = ("/bin/sh", "-c", copy, "sh", *argv)
-        return container.Plan(image.ref, recipe, mode, argv, self._owner(run_id, channel), space)
+        return container.Plan(image.ref, recipe, mode, argv, self._owner(run_id, channel), space, self._runtime)
 
     def _space(self, engine: Engine, adapter: Adapter, image: SnapshotImage) -> limits.Space:
         """Return the in-memory copy's place and size: what the snapshot added to the base, plus room to write."""
@@ -239,7 +242,7 @@ class DockerProvider:
 def _isolation(engine: Engine, plan: container.Plan, channel: Channel) -> Isolation:
     """Say how a container is isolated and which limits this engine leaves off."""
     facts = engine.facts
-    method = f"container ({facts.get('DefaultRuntime') or 'default runtime'})"
+    method = f"container ({plan.runtime or facts.get('DefaultRuntime') or 'default runtime'})"
     limited = limits.described(plan.recipe, plan.mode, plan.space)
     return Isolation(DockerProvider.name, method, channel.describe, limited, limits.missing(facts))
 

@@ -418,6 +418,16 @@ def test_a_sqlite_worker_serves_files_it_cannot_write(engine: Engine, provider: 
     writing.destroy()
 
 
+def test_another_runtime_is_used_by_name(cache: Path, image: SnapshotImage) -> None:
+    """One that is not installed is an error, never a quiet fall back to the default; the report names the one used."""
+    missing, named = DockerProvider(cache=cache, runtime="no-such"), DockerProvider(cache=cache, runtime="runc")
+    with pytest.raises(InfrastructureError, match="no-such"):
+        missing.start(TinyPostgres(), image, Mode.READ, "tests")
+    assert named.start(TinyPostgres(), image, Mode.READ, "tests").isolation.method == "container (runc)"
+    missing.close()
+    named.close()
+
+
 def test_a_mode_the_dialect_does_not_serve_is_refused(provider: DockerProvider, image: SnapshotImage) -> None:
     """The recipe says which modes there are; another is an error of ours, not a crash."""
 
