@@ -41,6 +41,8 @@ _SETTINGS = (
     "--max-heap-table-size=64M",
     "--temptable-max-ram=128M",
     "--temptable-max-mmap=0",
+    # On disk means on the sized tmpfs, like sort files: nothing a query spills reaches the host's disk.
+    "--innodb-temp-tablespaces-dir=/tmp",
     "--skip-networking",
 )
 

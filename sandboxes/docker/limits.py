@@ -14,7 +14,7 @@ from dialect_adapters.contract import Mode, ServerRecipe
 
 _MB = 1024 * 1024
 _BUILD_MEMORY_MB = 2048
-_SCRATCH_MB = 64
+_SCRATCH_MB = 256
 OPEN_FILES = 1024
 
 

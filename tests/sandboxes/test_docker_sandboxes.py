@@ -390,6 +390,20 @@ def test_mysql_knows_named_time_zones(provider: DockerProvider) -> None:
     sandbox.destroy()
 
 
+def test_what_a_mysql_query_spills_stays_in_its_sized_scratch(provider: DockerProvider) -> None:
+    """A query that spills too much fails with the engine's words; the host's disk is never written."""
+    adapter = TinyMysql()
+    sandbox = provider.start(adapter, provider.prepare(adapter, [SNAPSHOT], _quiet), Mode.READ, "tests")
+    numbers = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400000)"
+    with adapter.login(sandbox.endpoint) as connection, connection.cursor() as cursor:
+        cursor.execute("USE shop")
+        cursor.execute("SET cte_max_recursion_depth = 1000000")
+        with pytest.raises(pymysql.Error, match="is full"):
+            cursor.execute(f"{numbers} SELECT max(l) FROM (SELECT DISTINCT concat(repeat(hex(i), 150), i) l FROM n) z")
+    assert sandbox.died_of_memory() is False
+    sandbox.destroy()
+
+
 class Rows:
     """Three rows."""
 
