@@ -7,8 +7,6 @@ import math
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 
-from cases.relation import Json
-
 Frozen = tuple[object, ...]
 
 
@@ -57,7 +55,4 @@ def freeze(value: object, *, spell: Callable[[str], str]) -> Frozen:
     if isinstance(value, dict):
         items = {spell(str(key)): freeze(item, spell=spell) for key, item in value.items()}
         return ("o", tuple(sorted(items.items())))
-    if isinstance(value, Json):
-        inner = read_document(value.text, spell=spell)
-        return ("s", value.text) if inner is None else inner
     return ("s", str(value))

@@ -223,7 +223,7 @@ def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: Gold
         mapping = guess(kept)
         if mapping is not None and _ladder(gold, pred, kept, mapping, policy, order):
             return Judgement("match", "exact", kept, mapping)
-    budget = Budget(7 * steps + 8 * len(gold.rows) * (len(kept) + len(pred.relation.columns)))
+    budget = Budget(30 * steps + 8 * len(gold.rows) * (len(kept) + len(pred.relation.columns)))
     try:
         return _searched(gold, pred, kept, policy, order, budget, steps)
     except (OutOfBudgetError, RecursionError):
@@ -248,7 +248,7 @@ def _searched(
     unsure: Judgement | None = None
     last: Judgement | None = None
     for mapping in _candidates(gold, pred, kept, policy, order, budget):
-        budget.spend(6 * len(gold.rows) * (len(kept) + 1))
+        budget.spend(30 * len(gold.rows) * (len(kept) + 1))
         last = _verified(gold, pred, kept, mapping, policy, order, steps)
         if last.rule in ("rows", "multiplicity", "tolerance") and last.verdict == "mismatch":
             last = replace(last, rule="joint_columns")

@@ -18,8 +18,11 @@ def pair_class(gold: Rows, pred: Rows, rules: Sequence[Rules], budget: Budget) -
 
     Raises: OutOfBudgetError where the class is too large to decide.
     """
-    if len(rules) == 1 and _sortable(gold, pred, rules[0], 0):
-        return _sorted_pairs(gold, pred, rules[0], budget)
+    sortable = [column for column, rule in enumerate(rules) if _sortable(gold, pred, rule, column)]
+    for column in sortable:  # where one column alone cannot be paired, the rows cannot
+        lost = _sorted_pairs(gold, pred, rules[column], column, budget)
+        if lost or len(rules) == 1:
+            return lost
     axis = _axis(gold, pred, rules)
 
     def agree(left: int, right: int) -> bool:
@@ -35,10 +38,12 @@ def pair_class(gold: Rows, pred: Rows, rules: Sequence[Rules], budget: Budget) -
     return len(gold) - matched(edges, len(pred), budget)
 
 
-def _sorted_pairs(gold: Rows, pred: Rows, rules: Rules, budget: Budget) -> int:
+def _sorted_pairs(gold: Rows, pred: Rows, rules: Rules, column: int, budget: Budget) -> int:
     """Pair the smallest with the smallest: right where the numbers near a value form an interval that moves with it."""
     budget.spend(len(gold))
-    left, right = (sorted((row[0] for row in rows), key=lambda atom: cast(Number, atom[2])) for rows in (gold, pred))
+    left, right = (
+        sorted((row[column] for row in rows), key=lambda atom: cast(Number, atom[2])) for rows in (gold, pred)
+    )
     return sum(not rules.same(a, b) for a, b in zip(left, right, strict=True))
 
 

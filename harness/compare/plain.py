@@ -23,14 +23,16 @@ def kinds_of(columns: Sequence[Cells]) -> frozenset[type]:
 def plain(kinds: frozenset[type], columns: Sequence[Cells], rules: Rules) -> bool:
     """Tell whether Python's own equality of these cells is already the policy's."""
     policy = rules.policy
-    rest = kinds - {int, bytes} - ({bool} if policy.bool_as_int else set())
-    if not rest or kinds == {date}:
+    rest = kinds - {int, bytes, date} - ({bool} if policy.bool_as_int else set())
+    if not rest:
         return True
     if rest != {str} or policy.text_case != "exact" or policy.text_trim != "none":
         return False
     if policy.text_numbers and len(kinds) > 1:
         return False
-    return all(cell.isascii() for column in columns for cell in column if isinstance(cell, str))
+    texts = [cell for column in columns for cell in column if isinstance(cell, str)]
+    dates = date in kinds and policy.temporal_text  # then no text may look like an ISO date
+    return all(text.isascii() and not (dates and text[4:5] == "-") for text in texts)
 
 
 def numeric_keys(
@@ -44,8 +46,6 @@ def numeric_keys(
     if not kinds & {float, Decimal} or policy.scale_aware or not policy.bool_as_int or not rules.tolerance.monotone:
         return None
     if (policy.text_numbers and str in kinds) or not plain(kinds - {float, Decimal}, columns, rules):
-        return None
-    if kinds & {date} and kinds - {date, float, Decimal}:
         return None
     try:
         cells = set().union(*columns)
