@@ -24,7 +24,9 @@ DEADLINE = 2.0
 MAX_BYTES = 32 * 1024
 """The longest text that is parsed."""
 
-_BOOT = "import sys; sys.path[:] = sys.argv[2:]; from harness.parse.worker import main; main(int(sys.argv[1]))"
+_BOOT = (
+    "import sys; sys.path[:] = sys.argv[3:]; from harness.parse.worker import main; main(int(sys.argv[1]), sys.argv[2])"
+)
 _START_SECONDS = 30.0
 
 
@@ -85,7 +87,7 @@ class Parser:
     def _ask(self, sql: str, catalog: Catalog | None, sqlglot_dialect: str) -> dict[str, Any]:
         """Send one text and return the worker's facts."""
         if self._sock is None:
-            self._start()
+            self._start(sqlglot_dialect)
         sock = cast(socket.socket, self._sock)
         deadline = time.monotonic() + self._deadline
         sock.settimeout(self._deadline)
@@ -102,13 +104,13 @@ class Parser:
         self._catalogs.setdefault(id(catalog), catalog)
         return id(catalog)
 
-    def _start(self) -> None:
-        """Start a worker and wait until it is ready, so that no text pays for its start."""
+    def _start(self, sqlglot_dialect: str) -> None:
+        """Start a worker and wait until it has loaded the dialect, so that no text's deadline pays for that."""
         began = time.monotonic()
         ours, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-c", _BOOT, str(theirs.fileno()), *sys.path],
+                [sys.executable, "-I", "-c", _BOOT, str(theirs.fileno()), sqlglot_dialect, *sys.path],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -19,21 +19,22 @@ _MEMORY = 4 * 1024 * 1024 * 1024
 _ORPHAN_SECONDS = 20
 
 
-def main(descriptor: int) -> None:
+def main(descriptor: int, dialect: str) -> None:
     """Serve until the parent hangs up, on a thread with a stack deep enough for the deepest allowed text."""
     logging.disable(logging.CRITICAL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     sys.setrecursionlimit(_RECURSION)
     threading.stack_size(_STACK)
-    thread = threading.Thread(target=_serve, args=(socket.socket(fileno=descriptor),), daemon=True)
+    thread = threading.Thread(target=_serve, args=(socket.socket(fileno=descriptor), dialect), daemon=True)
     thread.start()
     thread.join()
 
 
-def _serve(sock: socket.socket) -> None:
+def _serve(sock: socket.socket, dialect: str) -> None:
     """Answer one text after the other; catalogues are kept by their key."""
     catalogs: dict[int, dict[str, list[str]]] = {}
+    facts_of("SELECT 1", dialect, None)
     send(sock, "ready")
     while True:
         try:
