@@ -48,12 +48,12 @@ def test_a_killed_worker_is_replaced_and_the_text_is_still_parsed(parser: Parser
 
 def test_a_worker_past_the_deadline_is_killed_and_the_next_text_is_parsed() -> None:
     """A worker that does not answer in time is ended; the text has an error and the next one a new worker."""
-    with Parser(deadline=0.4) as hurried:
+    with Parser(deadline=1.5) as hurried:
         hurried.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite")
         pid = hurried.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
-        assert hurried.parse("SELECT 2", "sqlite", sqlglot_dialect="sqlite").error == "not parsed within 0.4 s"
+        assert hurried.parse("SELECT 2", "sqlite", sqlglot_dialect="sqlite").error == "not parsed within 1.5 s"
         assert hurried.parse("SELECT 3", "sqlite", sqlglot_dialect="sqlite").error is None
 
 
