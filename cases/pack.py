@@ -32,7 +32,8 @@ class Pack:
 
     `visible` maps a snapshot id to the tables a prediction may read (absent = all).
     `predictions` is the pack's own sample prediction file, if any; `inline_predictions` are those that stand in the
-    same rows as the cases (the Skill's dataset). `digest` is the case-set hash.
+    same rows as the cases (the Skill's dataset). `digest` is the case-set hash. `files` are all that hold gold or
+    predictions: an agent must not read them.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Pack:
     format: str = "own"
     inline_predictions: tuple[Prediction, ...] = ()
     description: str = ""
+    files: tuple[Path, ...] = ()
 
     def snapshot(self, snapshot_id: str) -> Snapshot:
         """Return the snapshot with this id; the reader has proven that every case's snapshot exists."""

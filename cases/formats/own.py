@@ -67,6 +67,7 @@ class OwnFormat:
             predictions=predictions,
             format=self.name,
             description=header.description,
+            files=_files(header, root, file, predictions),
         )
 
 
@@ -173,6 +174,12 @@ def _predictions(header: PackHeader, root: Path, document: YamlDocument) -> Path
         return None
     line = document.line(("predictions",))
     return inside(root, header.predictions, file=document.path, line=line, field="predictions")
+
+
+def _files(header: PackHeader, root: Path, file: Path, predictions: Path | None) -> tuple[Path, ...]:
+    """Return every file that holds gold or predictions; the header may hold cases itself."""
+    named = [root / entry for entry in header.cases if isinstance(entry, str)]
+    return (file, *named, *((predictions,) if predictions else ()))
 
 
 def _settings(header: PackHeader) -> PackSettings:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
+import logging
+from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from cases.errors import InputError
 from cases.formats.contract import Format
 from cases.pack import Pack
 from cases.paths import asks
+
+_log = logging.getLogger("sqlassay.packs")
 
 GROUP = "sqlassay.formats"
 PACKS = Path(__file__).parents[1] / "packs"
@@ -42,13 +45,20 @@ def own_packs() -> tuple[str, ...]:
 def find_pack(name: str) -> Path:
     """Return the path of a pack given as a path or as the name of one that comes with the package.
 
+    A path wins where a format recognises what is there, so that a folder which happens to be called like one of our
+    packs does not hide it; a path that is no pack is returned where no pack of ours has its name.
+
     Raises:
         InputError: neither; the remedy lists the names.
     """
     path = Path(name)
-    if asks(path.exists):
+    there, ours = asks(path.exists), name in own_packs()
+    if there and not ours:
         return path
-    if name in own_packs():
+    if there and any(asks(partial(pack_format(form).detect, path)) for form in names()):
+        _log.warning("pack '%s' is %s, not the pack of that name in %s", name, path.absolute(), PACKS)
+        return path
+    if ours:
         return PACKS / name
     raise InputError(f"no pack '{name}'", field="pack", remedy=f"Name a path, or one of: {', '.join(own_packs())}")
 

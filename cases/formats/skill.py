@@ -40,7 +40,8 @@ class SkillFormat:
     def detect(self, path: Path) -> bool:
         """Return True for a dataset JSON, a config that names one, or a folder that holds one dataset."""
         if path.is_dir():
-            return not (path / "pack.yaml").exists() and len(list(path.glob("*.json"))) == 1
+            found = list(path.glob("*.json"))
+            return not (path / "pack.yaml").exists() and len(found) == 1 and _has_gold(found[0])
         if path.suffix in _YAML:
             return path.is_file() and b"dataset" in path.read_bytes()[:65_536]
         return path.suffix == ".json" and (starts_with(path, b"[") or starts_with(path, b"{"))
@@ -71,7 +72,13 @@ class SkillFormat:
             settings=_settings(config),
             format=self.name,
             inline_predictions=tuple(_prediction(row, config) for row in rows if row.predicted),
+            files=(dataset.path,),
         )
+
+
+def _has_gold(path: Path) -> bool:
+    """Return True for a JSON file with the one field every row of a dataset has; a folder may hold any other."""
+    return path.is_file() and b'"ground_truth_sql"' in path.read_bytes()
 
 
 def _files(path: Path) -> tuple[Path | None, Path | None]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import atexit
+import hashlib
+import os
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 
-from cases.errors import InputError
+from cases.errors import InfrastructureError, InputError
 from cases.faults import Place
 from cases.formats.snapshots import snapshot_digest
 from cases.paths import asks
@@ -83,16 +81,26 @@ def _database_name(name: str, taken: Sequence[str]) -> str:
 
 def snapshot_of_script(sql: str, dialect: str) -> Snapshot:
     """Return the one snapshot of a dataset that carries its own schema script."""
-    digest = snapshot_digest("data", sql)
-    path = _script_folder() / f"{digest}.sql"
-    path.write_text(sql, encoding="utf-8")
-    scripts = {dialect: (path,)}
+    scripts = {dialect: (_kept_script(sql),)}
     return Snapshot("data", "data", snapshot_digest("data", "", scripts_digest(scripts), str(False)), scripts=scripts)
 
 
-@cache
-def _script_folder() -> Path:
-    """Return a private folder for scripts that stand inside a dataset, removed when the process ends."""
-    folder = Path(tempfile.mkdtemp(prefix="sqlassay-script-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+def _kept_script(sql: str) -> Path:
+    """Return a file with this script, one for each content in the user's cache, so that no run leaves one of its own.
+
+    Raises:
+        InfrastructureError: the cache cannot be written.
+    """
+    data = sql.encode()
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sqlassay" / "scripts"
+    path = folder / f"{hashlib.sha256(data).hexdigest()}.sql"
+    try:
+        if not path.is_file() or path.read_bytes() != data:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft = folder / f".{path.name}.{os.getpid()}"
+            draft.write_bytes(data)
+            draft.replace(path)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}"
+        raise InfrastructureError(message, remedy="Free space or set XDG_CACHE_HOME") from error
+    return path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 
 from cases.case import Prediction
 from cases.errors import InputError
+from harness.agents.hiding import veil_for
 from harness.agents.process import ChildError, ChildProcess
 from harness.agents.request import AgentRequest
 
@@ -21,12 +23,24 @@ _PLACED = ("case_id", "trial")
 
 
 class CallableAgent:
-    """Calls `module:function` or `file.py:function` with an AgentRequest; a child for each thread that asks."""
+    """Calls `module:function` or `file.py:function` with an AgentRequest; a child for each thread that asks.
+
+    `problems` says what of `hide` the children can see all the same, and why.
+    """
 
     name = "callable"
 
-    def __init__(self, target: str, *, folder: Path | None = None, start_seconds: float = START_SECONDS) -> None:
+    def __init__(
+        self,
+        target: str,
+        *,
+        folder: Path | None = None,
+        hide: Sequence[Path] = (),
+        start_seconds: float = START_SECONDS,
+    ) -> None:
         """Start the first child at once, so that a missing module or function ends the command before anything runs.
+
+        No child sees the files and folders in `hide`; a folder must exist by now, or what is put there later shows.
 
         Raises:
             InputError: the target names no callable, or its module cannot be imported.
@@ -38,6 +52,9 @@ class CallableAgent:
         self._target = target
         self._folder = (folder or Path.cwd()).resolve()
         self._start_seconds = start_seconds
+        self._veil, self.problems = veil_for(
+            place, self._folder, hide, engine=os.environ.get("DOCKER_HOST", "")
+        )
         # Guards that a child is used by one thread at a time and none is started after close.
         self._lock = threading.Lock()
         self._idle: list[ChildProcess] = []
@@ -96,7 +113,7 @@ class CallableAgent:
         with self._lock:
             if self._closed:
                 raise ChildError("the agent is closed")
-            child = ChildProcess(self._target, self._folder, _environment())
+            child = ChildProcess(self._target, self._folder, _environment(), self._veil)
             self._all.add(child)
         try:
             hello = json.loads(child.exchange(None, self._start_seconds))

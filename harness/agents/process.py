@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.agents import child
+from harness.agents.hiding import Veil
 
 _KEPT = 4096
 _CHUNK = 1 << 16
@@ -28,8 +29,8 @@ class ChildError(Exception):
 class ChildProcess:
     """A running child with its pipes. Used by one thread at a time."""
 
-    def __init__(self, target: str, folder: Path, env: Mapping[str, str]) -> None:
-        """Start the child in an empty folder of its own, in a session of its own, with only its three pipes."""
+    def __init__(self, target: str, folder: Path, env: Mapping[str, str], veil: Veil | None) -> None:
+        """Start the child in an empty folder and a session of its own, with only its three pipes, behind the veil."""
         requests, self._requests = os.pipe()
         self._answers, answers = os.pipe()
         lifeline, self._lifeline = os.pipe()
@@ -38,6 +39,8 @@ class ChildProcess:
         self._tail = b""
         descriptors = (requests, answers, lifeline)
         argv = [sys.executable, "-P", child.__file__, *map(str, descriptors), target, str(folder)]
+        if veil is not None:
+            argv = veil.command(argv, pipes=(requests, answers), lifeline=lifeline)
         try:
             self._process = subprocess.Popen(
                 argv,

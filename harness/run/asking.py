@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +12,15 @@ from cases.case import Case, Prediction
 from cases.errors import InputError
 from cases.pack import Pack
 from cases.predictions import check_known, read_predictions
+from harness.agents.callable import CallableAgent
 from harness.agents.contract import Agent
 from harness.agents.file import FileAgent
-from harness.agents.registry import agent as find_agent
 from harness.agents.request import AgentRequest
 from harness.desk import Desk
 from harness.run.options import RunConfig
+from sandboxes.cache import cache_dir
+
+_RUNS = Path("runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,8 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
     digest: str | None = None
     unused: tuple[str, ...] = ()
     if config.agent is not None:
-        agent, label = find_agent("callable", config.agent), config.agent
+        asked = CallableAgent(config.agent, hide=_hidden(config, pack))
+        agent, label, unused = asked, config.agent, asked.problems
     else:
         predictions, label, digest = _predictions(config, pack)
         check_known(predictions, pack, allow_unknown=config.allow_unknown)
@@ -69,6 +73,17 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
         yield asker
     finally:
         agent.close()
+
+
+def _hidden(config: RunConfig, pack: Pack) -> tuple[Path, ...]:
+    """Return every place where an agent's process could find the gold of this run or of earlier ones."""
+    folders = [cache_dir() / "gold", *((config.out or _RUNS,) if not config.dry_run else ())]
+    for folder in folders:
+        # A folder that comes later would show; one that cannot be made ends the run when the run folder is made.
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    whole = (pack.path,) if pack.path.is_dir() else ()
+    return (*whole, *pack.files, *folders, *((_RUNS,) if _RUNS.exists() else ()))
 
 
 def _predictions(config: RunConfig, pack: Pack) -> tuple[tuple[Prediction, ...], str, str | None]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,6 +17,8 @@ import pytest
 from cases.errors import InputError
 from harness.agents.callable import CallableAgent
 from harness.agents.request import AgentRequest
+
+pytestmark = pytest.mark.jail
 
 BODY = r"""
 import asyncio, ctypes, os, sys, time
@@ -52,11 +55,11 @@ def answer(request):
         return "SELECT 1"
     if mode == "pid":
         time.sleep(0.3)
-        return str(os.getpid())
+        return os.readlink("/proc/self/ns/pid")
     if mode == "grandchild":
         import subprocess
-        child = subprocess.Popen(["sleep", "300"])
-        Path(request.context["file"]).write_text(str(child.pid))
+        subprocess.Popen(["sleep", request.context["seconds"]], start_new_session=True)
+        Path(request.context["file"]).write_text(os.readlink("/proc/self/ns/pid"))
         time.sleep(60)
     return request.model_dump_json()
 
@@ -140,23 +143,29 @@ def test_a_hanging_agent_is_killed_at_its_deadline(agent: CallableAgent) -> None
 
 
 def test_processes_the_agent_started_end_with_it(agent: CallableAgent, tmp_path: Path) -> None:
-    """A killed agent leaves no process behind."""
-    file = tmp_path / "pid"
-    assert _ask(agent, "grandchild", deadline=2, context={"file": str(file)})[0] is None
-    pid = int(file.read_text())
-    for _ in range(100):
-        if not _alive(pid):
-            break
+    """A killed agent leaves no process behind, not even one in a session of its own."""
+    file = tmp_path / "namespace"
+    assert _ask(agent, "grandchild", deadline=2, context={"file": str(file), "seconds": "300"})[0] is None
+    assert _ends(file.read_text()) is True
+
+
+def _ends(namespace: str) -> bool:
+    """Return True once no process is left in a process namespace; wait up to five seconds."""
+    for _ in range(250):
+        if not _alive(namespace):
+            return True
         time.sleep(0.02)
-    assert _alive(pid) is False
+    return False
 
 
-def _alive(pid: int) -> bool:
-    """Return True while a process runs (a zombie does not)."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+def _alive(namespace: str) -> list[str]:
+    """Return the processes of this machine that are in a process namespace."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/ns/pid"):
+        with contextlib.suppress(OSError):
+            if str(place.readlink()) == namespace:
+                found.append(place.parts[2])
+    return found
 
 
 def test_large_answers_and_prints_pass(agent: CallableAgent) -> None:
@@ -231,10 +240,11 @@ def test_a_wrong_target_ends_the_command_before_anything_runs(folder: Path, targ
 def test_close_leaves_no_process_and_no_answer(folder: Path) -> None:
     """A closed agent has no child, and asking it again is an agent error, not a crash."""
     agent = CallableAgent("my_agent:answer", folder=folder)
-    pid = int(_ask(agent, "pid")[0] or 0)
+    namespace = _ask(agent, "pid")[0] or ""
+    assert _alive(namespace) != []
     agent.close()
     agent.close()
-    assert _alive(pid) is False
+    assert _ends(namespace) is True
     assert "closed" in _ask(agent, "text")[1]
 
 
@@ -251,17 +261,9 @@ def test_a_killed_harness_takes_the_agent_along(folder: Path) -> None:
     """)
     harness = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert harness.stdout is not None
-    pid = int(harness.stdout.readline())
+    namespace = harness.stdout.readline().strip()
+    assert _alive(namespace) != []
     os.kill(harness.pid, 9)
     harness.wait()
     harness.stdout.close()
-    _wait(lambda: not _alive(pid))
-    assert _alive(pid) is False
-
-
-def _wait(done: Callable[[], bool]) -> None:
-    """Wait up to five seconds."""
-    for _ in range(250):
-        if done():
-            return
-        time.sleep(0.02)
+    assert _ends(namespace) is True

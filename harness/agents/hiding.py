@@ -1,0 +1,114 @@
+"""What an agent's child must not see, what it needs to start at all, and the command that puts a veil between."""
+
+from __future__ import annotations
+
+import json
+import os
+import site
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.agents import veil
+
+_PROBE_SECONDS = 20
+_ROOT = Path(__file__).resolve().parents[2]
+_OURS = ("harness", "sandboxes", "dialect_adapters", "cases", "sqlassay.py")
+# Whoever may speak to these starts processes outside the veil; the folders hold the disks of our own containers.
+_STARTERS = (
+    "/run/docker.sock",
+    "/run/docker",
+    "/run/containerd",
+    "/run/podman",
+    "/run/systemd/private",
+    "/run/dbus/system_bus_socket",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+    "/var/lib/containers",
+)
+_USER_STARTERS = ("docker.sock", "podman", "bus", "systemd", "containerd")
+
+
+@dataclass(frozen=True, slots=True)
+class Veil:
+    """Paths that are masked and paths that are read-only for a child."""
+
+    hidden: tuple[str, ...]
+    frozen: tuple[str, ...]
+
+    def command(self, program: Sequence[str], *, pipes: Sequence[int] = (), lifeline: int | None = None) -> list[str]:
+        """Return the command that runs a program behind this veil; it alone holds `pipes` then."""
+        settings = {
+            "hidden": self.hidden,
+            "frozen": self.frozen,
+            "pipes": pipes,
+            "lifeline": [] if lifeline is None else [lifeline],
+        }
+        return [sys.executable, "-P", veil.__file__, json.dumps(settings), *program]
+
+
+def veil_for(
+    place: str, folder: Path, hide: Sequence[Path], *, engine: str = ""
+) -> tuple[Veil | None, tuple[str, ...]]:
+    """Return the veil for an agent's module or file, None where this machine allows none, and what stays visible.
+
+    A folder in which the agent itself lives cannot be masked whole; the paths inside it that are named are. `engine`
+    is the address of the container engine in use, which could start a process that sees everything.
+    """
+    needed = _needed(place, folder)
+    named = sorted({path.resolve() for path in hide})
+    masked = [path for path in named if not any(one.is_relative_to(path) for one in needed)]
+    open_folders = [path for path in named if path not in masked]
+    problems = tuple(
+        f"the agent can read {path}: it lives there itself"
+        for path in open_folders
+        if not any(one.is_relative_to(path) for one in masked)
+    )
+    made = Veil(tuple(str(path) for path in (*masked, *_starters(engine))), _frozen())
+    fault = _fault(made)
+    if fault:
+        reason = f"the agent's process could read the gold: no namespaces for it on this machine ({fault})"
+        return None, (reason, *problems)
+    return made, problems
+
+
+def _needed(place: str, folder: Path) -> tuple[Path, ...]:
+    """Return the folders a child must be able to read: those of Python and those of the agent."""
+    if place.endswith(".py"):
+        own = [(folder / place).resolve().parent]
+    else:
+        module = folder.joinpath(*place.split("."))
+        own = [folder, *(path.resolve().parent for path in (module, module.with_suffix(".py")) if path.exists())]
+    python = [Path(path) for path in (sys.prefix, sys.base_prefix, *sys.path) if path and Path(path).exists()]
+    return tuple(path.resolve() for path in (*own, *python))
+
+
+def _starters(engine: str) -> tuple[Path, ...]:
+    """Return what would start a process outside the veil and can be reached here."""
+    user = Path(f"/run/user/{os.getuid()}")
+    paths = [*map(Path, _STARTERS), *(user / name for name in _USER_STARTERS)]
+    if engine.startswith("unix://"):
+        paths.append(Path(engine.removeprefix("unix://")))
+    return tuple(path.resolve() for path in paths if os.path.exists(path))
+
+
+def _frozen() -> tuple[str, ...]:
+    """Return what the harness itself will still import or run: an agent that rewrites it would run as the harness."""
+    paths = [Path(sys.prefix), Path(site.getusersitepackages()), *(_ROOT / name for name in _OURS)]
+    return tuple(dict.fromkeys(str(path.resolve()) for path in paths if path.exists()))
+
+
+def _fault(made: Veil) -> str:
+    """Return why nothing can be run behind a veil here ("" = it can)."""
+    command = made.command([sys.executable, "-I", "-S", "-c", "pass"])
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=_PROBE_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return type(error).__name__
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
