@@ -16,19 +16,21 @@ from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Endpoint
 from sandboxes.cache import cache_dir, private_folder, write_private
 from sandboxes.contract import BaseImage, Notice, SnapshotImage
+from sandboxes.loader import loader_digest
 from sandboxes.locks import exclusive
 from sandboxes.process.interpreter import Interpreter
 
-FORMAT = 1
+FORMAT = 2
 DATA = "data"
 CATALOG = "catalog.json"
 _NOTICE_FROM = 5
 
 
 def image_key(adapter: Adapter, snapshots: Sequence[Snapshot], interpreter: Interpreter) -> str:
-    """Return the key of the image that holds exactly these snapshots, in any order."""
+    """Return the key of everything that decides an image's bytes: the snapshots in any order, code and library."""
     content = sorted((snapshot.id, snapshot.database, snapshot.digest) for snapshot in snapshots)
-    parts = [FORMAT, adapter.name, adapter.recipe.builder_version, interpreter.sqlite_version, content]
+    code = [adapter.recipe.builder_version, loader_digest(adapter)]
+    parts = [FORMAT, adapter.name, code, interpreter.python_version, interpreter.sqlite_version, content]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
@@ -42,8 +44,8 @@ def prepare_image(
         InfrastructureError: the files cannot be written.
     """
     key = image_key(adapter, snapshots, interpreter)
-    home = private_folder(cache_dir() / "process")
-    folder = home / key
+    folder = _folder(key)
+    home = private_folder(folder.parent)
     if not (folder / CATALOG).is_file():
         try:
             with exclusive(home, key):
@@ -54,14 +56,29 @@ def prepare_image(
                 f"the database files cannot be written: {error.strerror}", remedy="Free some space in the cache folder"
             ) from error
     base = BaseImage(
-        ref="host",
-        digest=interpreter.sqlite_version,
+        ref=f"host/cpython:{interpreter.python_version}",
+        digest=f"sqlite:{interpreter.sqlite_version}",
         bin_dir=str(interpreter.program.parent),
         uid=os.geteuid(),
         version=interpreter.sqlite_version,
         source="host",
     )
-    return SnapshotImage(ref=str(folder), key=key, dialect=adapter.name, base=base, catalogs=_read(folder, snapshots))
+    return SnapshotImage(_ref(adapter, key), key, adapter.name, base, _read(folder, snapshots))
+
+
+def image_data(image: SnapshotImage) -> Path:
+    """Return the folder of an image's database files; only its key is known outside."""
+    return _folder(image.key) / DATA
+
+
+def _folder(key: str) -> Path:
+    """Return where an image of this key lies."""
+    return cache_dir() / "process" / key
+
+
+def _ref(adapter: Adapter, key: str) -> str:
+    """Return an image's name, which says nothing about this machine."""
+    return f"process/{adapter.name}:{key}"
 
 
 def _build(adapter: Adapter, snapshots: Sequence[Snapshot], folder: Path, notice: Notice) -> None:
@@ -73,7 +90,11 @@ def _build(adapter: Adapter, snapshots: Sequence[Snapshot], folder: Path, notice
         data = draft / DATA
         data.mkdir(mode=0o755)
         catalogs = adapter.load(Endpoint(socket=data), snapshots)
-        texts = {"format": FORMAT, "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs]}
+        texts = {
+            "format": FORMAT,
+            "ref": _ref(adapter, folder.name),
+            "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs],
+        }
         write_private(draft / CATALOG, json.dumps(texts))
         shutil.rmtree(folder, ignore_errors=True)
         draft.rename(folder)

@@ -18,7 +18,8 @@ _PROBE = """
 import argparse, base64, contextlib, dataclasses, gc, hashlib, json, os, pathlib, re, resource, select, signal
 import socket, sqlite3, struct, sys, sysconfig, time
 objects = sorted({line.split(None, 5)[5].strip() for line in open("/proc/self/maps") if ".so" in line})
-print(json.dumps({"stdlib": sysconfig.get_path("stdlib"), "objects": objects, "sqlite": sqlite3.sqlite_version}))
+found = {"stdlib": sysconfig.get_path("stdlib"), "objects": objects, "sqlite": sqlite3.sqlite_version}
+print(json.dumps(found | {"python": ".".join(map(str, sys.version_info[:3]))}))
 """
 
 
@@ -27,6 +28,7 @@ class Interpreter:
     """A Python program and the host paths it reads; `hidden` are folders inside them that are not its own."""
 
     program: Path
+    python_version: str
     sqlite_version: str
     paths: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...]
@@ -58,7 +60,8 @@ def host_interpreter() -> Interpreter:
             paths |= {alias: str(shared) for alias in _aliases(shared)}
     paths |= {name: os.path.realpath(name) for name in (_loader(program), "/etc/ld.so.cache") if Path(name).exists()}
     hidden = tuple(str(path) for path in (Path(stdlib) / "site-packages", Path(stdlib) / "test") if path.is_dir())
-    return Interpreter(program, found["sqlite"], tuple((host, inside) for inside, host in paths.items()), hidden)
+    shown = tuple((host, inside) for inside, host in paths.items())
+    return Interpreter(program, found["python"], found["sqlite"], shown, hidden)
 
 
 def _aliases(shared: Path) -> list[str]:

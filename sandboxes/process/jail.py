@@ -4,61 +4,93 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 from cases.errors import InfrastructureError
+from sandboxes.process.syscalls import filter_program
 
 NOBODY = 65534
+FILTER_FD = "{filter}"
+"""Stands in a command for the descriptor that `opened_filter` gives."""
+
 _PROBE_SECONDS = 20
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
 @dataclass(frozen=True, slots=True)
 class JailSpec:
-    """A program, its cleared environment, the read-only paths it sees (host, inside) and empty folders over them."""
+    """A program, its cleared environment, the read-only paths it sees (host, inside) and empty folders over them.
+
+    `writable` are folders in memory (path inside, bytes) that anyone in the jail may write.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     paths: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...]
+    writable: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Jailer:
-    """A way to jail that was seen to work here; `user_option` asks the worker itself to become nobody."""
+    """A way to jail that was seen to work here; `user_option` asks the worker itself to become nobody.
+
+    `filtered` says that the kernel refuses the program every system call it has no use for.
+    """
 
     method: str
     as_root: bool
     user_option: tuple[str, ...] = ()
+    filtered: bool = False
 
     @property
     def description(self) -> str:
         """Return the method as a report names it."""
         return self.method if self.as_root else f"{self.method} in a user namespace"
 
-    def command(self, spec: JailSpec) -> list[str]:
-        """Return the command that runs the program in its jail."""
+    def command(self, spec: JailSpec) -> tuple[str, ...]:
+        """Return the command that runs the program in its jail; FILTER_FD in it is filled in by `opened_filter`."""
         if self.method == "bubblewrap":
-            return _bubblewrap(spec, as_root=self.as_root)
+            return tuple(_bubblewrap(spec, as_root=self.as_root, filtered=self.filtered))
         settings = {
             "argv": [*spec.argv],
             "env": dict(spec.env),
             "paths": spec.paths,
             "hidden": spec.hidden,
+            "writable": spec.writable,
+            "filter": (filter_program(platform.machine()) or b"").hex() if self.filtered else "",
             "user_namespace": not self.as_root,
             "uid": NOBODY,
         }
-        return [sys.executable, "-I", "-S", "-B", str(_LAUNCHER), json.dumps(settings)]
+        return (sys.executable, "-I", "-S", "-B", str(_LAUNCHER), json.dumps(settings))
+
+    @contextmanager
+    def opened_filter(self, command: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
+        """Give the command with its filter's descriptor filled in, and the descriptors to pass on."""
+        if FILTER_FD not in command:
+            yield command, ()
+            return
+        fd = os.memfd_create("filter")
+        try:
+            os.write(fd, filter_program(platform.machine()) or b"")
+            os.lseek(fd, 0, os.SEEK_SET)
+            yield tuple(str(fd) if part == FILTER_FD else part for part in command), (fd,)
+        finally:
+            os.close(fd)
 
 
 def find_jailer(probe: JailSpec) -> Jailer:
     """Return the first way to jail in which `probe` runs: bubblewrap, else namespaces by the standard library.
+
+    A way without the system call filter comes after all that have it, and its description to the user says so.
 
     Raises:
         InfrastructureError: neither works here; nothing weaker is ever used.
@@ -70,9 +102,11 @@ def find_jailer(probe: JailSpec) -> Jailer:
     if shutil.which("bwrap"):
         wrapped = [Jailer("bubblewrap", as_root=True, user_option=drop)] if root else []
         candidates = [*wrapped, Jailer("bubblewrap", as_root=False), *candidates]
+    if filter_program(platform.machine()) is not None:
+        candidates = [*(replace(jailer, filtered=True) for jailer in candidates), *candidates]
     faults = []
     for jailer in candidates:
-        fault = _try(tuple(jailer.command(probe)))
+        fault = _try(jailer, jailer.command(probe))
         if not fault:
             return jailer
         faults.append(f"{jailer.method}: {fault}")
@@ -83,12 +117,19 @@ def find_jailer(probe: JailSpec) -> Jailer:
 
 
 @cache
-def _try(command: tuple[str, ...]) -> str:
+def _try(jailer: Jailer, command: tuple[str, ...]) -> str:
     """Return what went wrong when a jail ran its probe ("" = nothing)."""
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=_PROBE_SECONDS
-        )
+        with jailer.opened_filter(command) as (filled, fds):
+            done = subprocess.run(
+                filled,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=_PROBE_SECONDS,
+                pass_fds=fds,
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         return type(error).__name__
     if done.returncode == 0:
@@ -96,8 +137,9 @@ def _try(command: tuple[str, ...]) -> str:
     return (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
 
 
-def _bubblewrap(spec: JailSpec, *, as_root: bool) -> list[str]:
-    """Return the bubblewrap command: every namespace, no capability kept, nothing writable, gone with its parent.
+def _bubblewrap(spec: JailSpec, *, as_root: bool, filtered: bool) -> list[str]:
+    """Return the bubblewrap command: every namespace, no capability kept, gone with its parent, nothing writable
+    but what the spec says.
 
     As root no user namespace is used: the program really becomes nobody, so that it owns none of the files it sees.
     """
@@ -106,10 +148,13 @@ def _bubblewrap(spec: JailSpec, *, as_root: bool) -> list[str]:
         user = ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
     command = ["bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     command += [*user, "--die-with-parent", "--new-session", "--clearenv"]
+    command += ["--seccomp", FILTER_FD] if filtered else []
     for name, value in spec.env.items():
         command += ["--setenv", name, value]
     for host, inside in spec.paths:
         command += ["--ro-bind", host, inside]
     for folder in spec.hidden:
         command += ["--tmpfs", folder, "--remount-ro", folder]
+    for folder, size in spec.writable:
+        command += ["--perms", "0777", "--size", str(size), "--tmpfs", folder]
     return [*command, "--remount-ro", "/", "--chdir", "/", "--", *spec.argv]

@@ -13,17 +13,18 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT = 1, 2, 4, 32
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 KEPT_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
 """statvfs flags a user namespace may not drop on remount (nosuid, nodev, noexec, atime kinds), as mount flags."""
 
 MNT_DETACH = 2
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
+SECCOMP_MODE_FILTER = 2
 BASE = "/tmp"  # noqa: S108 - only covered by a private mount, never written to
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -56,8 +57,20 @@ def enter_namespaces(uid: int, *, user_namespace: bool) -> None:
         Path("/proc/self/gid_map").write_text(f"{uid} {outer_gid} 1")
 
 
-def build_view(paths: Sequence[Sequence[str]], hidden: Sequence[str]) -> None:
-    """Make a root that holds the given paths read-only and nothing else, and move into it."""
+class FilterProgram(ctypes.Structure):
+    """The kernel's `struct sock_fprog`: how many instructions, and where."""
+
+    _fields_: ClassVar[Sequence[tuple[str, Any]]] = [("length", ctypes.c_ushort), ("code", ctypes.c_char_p)]
+
+
+def filter_calls(program: bytes) -> None:
+    """Have the kernel refuse what the filter refuses, to us and to all that come from us, for good."""
+    value = FilterProgram(len(program) // 8, program)
+    call("prctl", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(value), 0, 0)
+
+
+def build_view(paths: Sequence[Sequence[str]], hidden: Sequence[str], writable: Sequence[tuple[str, int]] = ()) -> None:
+    """Make a root that holds the given paths read-only, empty folders and nothing else, and move into it."""
     mount("none", "/", "", MS_REC | MS_PRIVATE)
     sources = [(os.open(host, os.O_PATH), host, inside) for host, inside in paths]
     mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m")
@@ -65,6 +78,9 @@ def build_view(paths: Sequence[Sequence[str]], hidden: Sequence[str]) -> None:
         show(handle, host, Path(BASE + inside))
     for folder in hidden:
         mount("tmpfs", BASE + folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "mode=0755,size=4k")
+    for folder, size in writable:
+        Path(BASE + folder).mkdir(parents=True, exist_ok=True)
+        mount("tmpfs", BASE + folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, f"mode=0777,size={size}")
     os.chdir(BASE)
     call("pivot_root", b".", b".")
     call("umount2", b".", MNT_DETACH)
@@ -104,11 +120,13 @@ def main(settings: Mapping[str, Any]) -> int:
     user_namespace = bool(settings["user_namespace"])
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     enter_namespaces(settings["uid"], user_namespace=user_namespace)
-    build_view(settings["paths"], settings["hidden"])
+    build_view(settings["paths"], settings["hidden"], settings["writable"])
     pid = os.fork()
     if pid == 0:
         os.setsid()
         become(settings["uid"], user_namespace=user_namespace)
+        if settings["filter"]:
+            filter_calls(bytes.fromhex(settings["filter"]))
         os.execve(settings["argv"][0], settings["argv"], settings["env"])  # noqa: S606 - the jailed program itself
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status) & 0xFF

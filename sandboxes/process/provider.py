@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from cases.errors import InfrastructureError, SqlassayError
+from cases.errors import InfrastructureError
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Mode, ServerRecipe
 from sandboxes.cache import cache_dir
 from sandboxes.contract import Isolation, Notice, Sandbox, SnapshotImage
 from sandboxes.labels import owner
 from sandboxes.locks import RunLock
-from sandboxes.process.images import DATA, prepare_image
+from sandboxes.process.images import image_data, prepare_image
 from sandboxes.process.interpreter import Interpreter, host_interpreter
 from sandboxes.process.jail import Jailer, JailSpec, find_jailer
 from sandboxes.process.sandbox import (
@@ -34,16 +36,17 @@ _PROGRAM = "{bin}/python3"
 _START_SECONDS = 15.0
 _POLL_SECONDS = 0.002
 _EXPIRY_HOURS = 24.0
+_MIB = 1024 * 1024
 _LIMITS = (
     "a process a statement, killed past its deadline",
     "address space 768 MiB a statement",
     "CPU seconds",
-    "no file may be written",
     "no further process",
     "read-only view of interpreter and data",
     "user nobody",
 )
-_MISSING = ("system call filter (seccomp)", "one memory cap over all sessions (cgroup)")
+_FILTER = "system call filter (seccomp)"
+_MEMORY = "one memory cap over all sessions (cgroup)"
 
 
 class ProcessProvider:
@@ -52,13 +55,15 @@ class ProcessProvider:
     name = "process"
     needs_engine = False
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
+    def __init__(self, *, write_room_mb: int = 256) -> None:
+        """Start nothing yet; `write_room_mb` is how much a WRITE sandbox may grow beyond its snapshots."""
+        self._room_mb = write_room_mb
         # A jail dies with the thread that spawned it, so all are spawned from one that lives as long as we do.
         self._spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlassay-spawner")
         self._sandboxes: list[ProcessSandbox] = []
         self._locks: dict[str, RunLock] = {}
-        self._guard = Lock()  # invariant: every started sandbox is in the list until it is destroyed
+        self._closed = False
+        self._guard = Lock()  # invariant: every started sandbox is in the list until destroyed, none once closed
 
     def prepare(self, adapter: Adapter, snapshots: Sequence[Snapshot], notice: Notice) -> SnapshotImage:
         """Return the image for these snapshots: a folder of files in the cache, written once.
@@ -82,13 +87,18 @@ class ProcessProvider:
                 f"the process sandbox serves no '{mode.value}' mode for {adapter.name}", remedy="Use `--sandbox docker`"
             )
         interpreter = host_interpreter()
-        jailer = find_jailer(_spec(adapter.recipe, interpreter, ("-c", "import sqlite3"), None))
-        sandbox = self._launch(adapter, image, mode, run_id, interpreter, jailer)
-        with self._guard:
+        space = _space(image) + self._room_mb * _MIB if mode is Mode.WRITE else 0
+        spec = _spec(adapter.recipe, mode, interpreter, image_data(image), space)
+        jailer = find_jailer(_probe(spec))
+        with self._guard:  # held over the launch: whoever closes meets a sandbox in the list or none at all
+            if self._closed:
+                raise InfrastructureError("the run is over: no sandbox is started any more")
+            sandbox = self._launch(adapter, spec, jailer, run_id, _isolation(jailer, space))
             self._sandboxes.append(sandbox)
         try:
+            note_worker(sandbox)
             _wait_ready(adapter, sandbox)
-        except SqlassayError:
+        except BaseException:  # also Ctrl-C: a worker that is not handed out has no owner but us
             self._forget(sandbox)
             raise
         return sandbox
@@ -98,8 +108,9 @@ class ProcessProvider:
         return tuple(remove_left_over())
 
     def close(self) -> None:
-        """Destroy every sandbox, let go of the runs' locks and end the spawner."""
+        """Destroy every sandbox, let go of the runs' locks and end the spawner; nothing starts afterwards."""
         with self._guard:
+            self._closed = True
             sandboxes, self._sandboxes = self._sandboxes, []
             locks, self._locks = self._locks, {}
         for sandbox in sandboxes:
@@ -109,13 +120,7 @@ class ProcessProvider:
         self._spawner.shutdown()
 
     def _launch(
-        self,
-        adapter: Adapter,
-        image: SnapshotImage,
-        mode: Mode,
-        run_id: str,
-        interpreter: Interpreter,
-        jailer: Jailer,
+        self, adapter: Adapter, spec: JailSpec, jailer: Jailer, run_id: str, isolation: Isolation
     ) -> ProcessSandbox:
         """Start the worker in its jail with an inherited socket and a pipe whose closing ends it."""
         folder = new_folder(owner(run_id, self._lock(run_id).path, time.time(), hours=_EXPIRY_HOURS))
@@ -123,30 +128,40 @@ class ProcessProvider:
         try:
             with listen(folder) as listener, (folder / LOG).open("wb") as log:
                 inherited = ("--listen-fd", str(listener.fileno()), "--control-fd", str(reading), *jailer.user_option)
-                arguments = (*adapter.recipe.serve[mode][1:], *inherited)
-                command = jailer.command(_spec(adapter.recipe, interpreter, arguments, Path(image.ref) / DATA))
-                fds = (listener.fileno(), reading)
-                process = self._spawner.submit(_spawn, command, fds, log.fileno()).result()
-        except OSError as error:
+                command = jailer.command(replace(spec, argv=(*spec.argv, *inherited)))
+                with jailer.opened_filter(command) as (filled, fds):
+                    passed = (listener.fileno(), reading, *fds)
+                    process = self._spawned(filled, passed, log.fileno())
+        except BaseException as error:  # also Ctrl-C: a worker that is not handed out ends with its pipe
             os.close(writing)
             shutil.rmtree(folder, ignore_errors=True)
-            raise InfrastructureError(f"the jail cannot be started: {error}", remedy="Run `sqlassay doctor`") from error
+            if isinstance(error, OSError):
+                raise InfrastructureError(
+                    f"the jail cannot be started: {error.strerror}", remedy="Run `sqlassay doctor`"
+                ) from error
+            raise
         finally:
             os.close(reading)
-        note_worker(folder, process.pid)
-        isolation = Isolation(self.name, jailer.description, "none", _LIMITS, _MISSING)
         return ProcessSandbox(adapter, folder, process, writing, isolation)
 
+    def _spawned(self, command: Sequence[str], fds: Sequence[int], log: int) -> subprocess.Popen[bytes]:
+        """Return the jail's process, started in the spawner; one we could not wait for is ended as soon as it is."""
+        started = self._spawner.submit(_spawn, command, fds, log)
+        try:
+            return started.result()
+        except BaseException:
+            started.add_done_callback(_end)
+            raise
+
     def _lock(self, run_id: str) -> RunLock:
-        """Return the lock that says this run lives, taking it once."""
-        with self._guard:
-            if run_id not in self._locks:
-                self._locks[run_id] = RunLock(cache_dir() / "runs", run_id)
-            return self._locks[run_id]
+        """Return the lock that says this run lives, taking it once; called under the guard."""
+        if run_id not in self._locks:
+            self._locks[run_id] = RunLock(cache_dir() / "runs", run_id)
+        return self._locks[run_id]
 
     def _forget(self, sandbox: ProcessSandbox) -> None:
-        """Destroy a sandbox that did not come up."""
-        with self._guard:
+        """Destroy a sandbox that did not come up, which whoever closed meanwhile may have done already."""
+        with self._guard, contextlib.suppress(ValueError):
             self._sandboxes.remove(sandbox)
         sandbox.destroy()
 
@@ -161,16 +176,41 @@ def _refuse_servers(adapter: Adapter) -> None:
         )
 
 
-def _spec(recipe: ServerRecipe, interpreter: Interpreter, arguments: Sequence[str], data: Path | None) -> JailSpec:
-    """Return what the jail holds: interpreter, standard library, the recipe's own files and the data."""
+def _spec(recipe: ServerRecipe, mode: Mode, interpreter: Interpreter, data: Path, space: int) -> JailSpec:
+    """Return what the jail holds: interpreter, standard library, the recipe's own files, the data and room to write.
+
+    Where there is room to write, the worker serves a copy of the data in it.
+    """
     own = tuple((str(host), inside) for host, inside in recipe.extra_files)
-    shown = () if data is None else ((str(data), recipe.data_dir),)
+    served = f"{recipe.data_dir}-live" if space else recipe.data_dir
+    copied = ("--copy-from", recipe.data_dir) if space else ()
+    arguments = (part.replace("{data}", served) for part in recipe.serve[mode][1:])
     return JailSpec(
-        argv=(str(interpreter.program), *(part.replace("{data}", recipe.data_dir) for part in arguments)),
+        argv=(str(interpreter.program), *arguments, *copied),
         env=recipe.env,
-        paths=(*interpreter.paths, *own, *shown),
+        paths=(*interpreter.paths, *own, (str(data), recipe.data_dir)),
         hidden=interpreter.hidden,
+        writable=((served, space),) if space else (),
     )
+
+
+def _probe(spec: JailSpec) -> JailSpec:
+    """Return the same jail around next to nothing, without data: one answer serves every image."""
+    writable = tuple((folder, _MIB) for folder, _ in spec.writable)
+    return replace(spec, argv=(spec.argv[0], "-c", "import sqlite3"), paths=spec.paths[:-1], writable=writable)
+
+
+def _space(image: SnapshotImage) -> int:
+    """Return the bytes that a copy of an image's data takes, journals of a change to all of it included."""
+    return sum(path.stat().st_size for path in image_data(image).iterdir()) * 2
+
+
+def _isolation(jailer: Jailer, space: int) -> Isolation:
+    """Say how a worker is isolated, and which limits are off here."""
+    writing = f"a copy of the data in memory, {space // _MIB} MiB at most" if space else "no file may be written"
+    limits = (*_LIMITS, writing, *((_FILTER,) if jailer.filtered else ()))
+    missing = (_MEMORY,) if jailer.filtered else (_FILTER, _MEMORY)
+    return Isolation(ProcessProvider.name, jailer.description, "none", limits, missing)
 
 
 def _spawn(command: Sequence[str], fds: Sequence[int], log: int) -> subprocess.Popen[bytes]:
@@ -178,6 +218,14 @@ def _spawn(command: Sequence[str], fds: Sequence[int], log: int) -> subprocess.P
     return subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, start_new_session=True
     )
+
+
+def _end(started: Future[subprocess.Popen[bytes]]) -> None:
+    """End a jail that was started for somebody who is gone."""
+    if not started.cancelled() and started.exception() is None:
+        process = started.result()
+        process.kill()
+        process.wait()
 
 
 def _wait_ready(adapter: Adapter, sandbox: ProcessSandbox) -> None:

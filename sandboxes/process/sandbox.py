@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -13,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 
 from cases.errors import InfrastructureError, SandboxLostError
 from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, SessionLostError
@@ -26,6 +28,7 @@ WORKER = "worker.json"
 LOG = "log"
 SOCKET = "s"
 _DRAFT_SECONDS = 60.0
+_END_SECONDS = 5.0
 _BACKLOG = 64
 
 
@@ -39,10 +42,12 @@ class ProcessSandbox:
         self.id = folder.name
         self.endpoint = Endpoint(socket=folder / SOCKET)
         self.isolation = isolation
+        self.pid = process.pid
         self._adapter = adapter
-        self._folder = folder
+        self.folder = folder
         self._process = process
         self._control: int | None = control
+        self._ending = Lock()  # invariant: who returns from `destroy` left nothing behind, whoever did the work
 
     def open(self, database: str, role: Role, pins: Pins) -> Session:
         """Open a session; raises SandboxLostError where the worker is gone."""
@@ -61,14 +66,16 @@ class ProcessSandbox:
             self._process.kill()
 
     def destroy(self) -> None:
-        """Stop the worker, wait for it and remove its folder."""
+        """Stop the worker, wait until it and every process it made are gone, and remove its folder."""
         self.kill()
-        control, self._control = self._control, None
-        if control is not None:
-            os.close(control)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout=5)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with self._ending:
+            control, self._control = self._control, None
+            if control is not None:
+                _wait_alone(control)
+                os.close(control)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=_END_SECONDS)
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def running(self) -> bool:
         """Return True while the worker's process lives."""
@@ -77,10 +84,17 @@ class ProcessSandbox:
     def last_words(self) -> str:
         """Return the last lines the worker or its jail wrote."""
         try:
-            lines = (self._folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            lines = (self.folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
         except OSError:
             lines = []
         return " | ".join(lines[-3:]) or f"it ended with {self._process.poll()} and wrote nothing"
+
+
+def _wait_alone(control: int) -> None:
+    """Wait until nobody holds the other end of the pipe any more: jail, worker and its sessions all inherited it."""
+    poll = select.poll()
+    poll.register(control, 0)  # an error, "no reader is left", is always reported
+    poll.poll(_END_SECONDS * 1000)
 
 
 def runs_root() -> Path:
@@ -115,9 +129,19 @@ def listen(folder: Path) -> socket.socket:
     return listener
 
 
-def note_worker(folder: Path, pid: int) -> None:
-    """Write down which process serves this folder, so that a sweep ends that one and no other."""
-    (folder / WORKER).write_text(json.dumps({"pid": pid, "started": process_start(pid)}), encoding="utf-8")
+def note_worker(sandbox: ProcessSandbox) -> None:
+    """Write down which process serves a folder, so that a sweep ends that one and no other.
+
+    Raises:
+        InfrastructureError: the folder cannot be written.
+    """
+    text = json.dumps({"pid": sandbox.pid, "started": process_start(sandbox.pid)})
+    try:
+        (sandbox.folder / WORKER).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InfrastructureError(
+            f"the run folder cannot be written: {error.strerror}", remedy="Free some space in the temporary folder"
+        ) from error
 
 
 def remove_left_over() -> Iterator[str]:

@@ -23,7 +23,10 @@ from dialect_adapters.contract import Adapter, Endpoint, Limits, Mode, Pins, Rol
 from dialect_adapters.execute import execute
 from dialect_adapters.sqlite.adapter import SqliteAdapter
 from sandboxes.contract import Sandbox
+from sandboxes.inventory import images
 from sandboxes.labels import process_start
+from sandboxes.process.images import image_data
+from sandboxes.process.interpreter import host_interpreter
 from sandboxes.process.provider import ProcessProvider
 from sandboxes.process.sandbox import SOCKET, WORKER, runs_root
 
@@ -129,12 +132,22 @@ def test_an_image_is_written_once(provider: ProcessProvider, tmp_path: Path) -> 
     """The same snapshots give the same folder, untouched; other content gives another."""
     adapter = SqliteAdapter()
     first = provider.prepare(adapter, [SNAPSHOT], print)
-    written = (Path(first.ref) / "data" / "w.sqlite").stat().st_mtime_ns
+    written = (image_data(first) / "w.sqlite").stat().st_mtime_ns
     second = provider.prepare(adapter, [SNAPSHOT], print)
     assert second == first
-    assert (Path(second.ref) / "data" / "w.sqlite").stat().st_mtime_ns == written
+    assert (image_data(second) / "w.sqlite").stat().st_mtime_ns == written
     other = Snapshot("numbers", "w", "digest-2", SNAPSHOT.tables, SNAPSHOT.source)
     assert provider.prepare(adapter, [other], print).key != first.key
+
+
+def test_an_image_names_no_path(provider: ProcessProvider) -> None:
+    """What a report prints of an image and its base is the same on any machine with the same versions."""
+    image = provider.prepare(SqliteAdapter(), [SNAPSHOT], print)
+    assert image.ref == f"process/sqlite:{image.key}"
+    assert image.base.ref == f"host/cpython:{host_interpreter().python_version}"
+    assert image.base.digest == f"sqlite:{host_interpreter().sqlite_version}"
+    assert image.catalog("numbers").engine_version == host_interpreter().sqlite_version
+    assert [line.ref for line in images()] == [image.ref]
 
 
 def test_threads_prepare_one_image(provider: ProcessProvider) -> None:
@@ -145,13 +158,12 @@ def test_threads_prepare_one_image(provider: ProcessProvider) -> None:
     assert len({image.ref for image in images}) == 1
 
 
-@pytest.mark.parametrize("mode", [Mode.WRITE, Mode.BUILD])
-def test_other_modes_are_refused(provider: ProcessProvider, mode: Mode) -> None:
+def test_other_modes_are_refused(provider: ProcessProvider) -> None:
     """A mode that this sandbox does not serve is refused with the remedy."""
     adapter = SqliteAdapter()
     image = provider.prepare(adapter, [SNAPSHOT], print)
     with pytest.raises(InfrastructureError, match="--sandbox docker"):
-        provider.start(adapter, image, mode, "run-1")
+        provider.start(adapter, image, Mode.BUILD, "run-1")
 
 
 def test_servers_are_refused(provider: ProcessProvider) -> None:

@@ -30,7 +30,8 @@ def served(folder: Path, schema: str, *options: str) -> Iterator[Endpoint]:
     with closing(sqlite3.connect(folder / "w.sqlite")) as db:
         db.executescript(schema)
     socket = folder / "s"
-    command = [sys.executable, *PYTHON_FLAGS, "-m", WORKER_PACKAGE.name, "--data", folder, "--socket", socket, *options]
+    command: list[str | Path] = [sys.executable, *PYTHON_FLAGS, "-m", WORKER_PACKAGE.name]
+    command += ["--data", folder, "--socket", socket, *options]
     with subprocess.Popen(command, cwd=WORKER_PACKAGE.parent) as worker:
         try:
             yield await_answer(Endpoint(socket=socket))

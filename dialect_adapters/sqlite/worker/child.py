@@ -27,6 +27,9 @@ CELL_OVERHEAD = 8
 PROGRESS_STEPS = 20_000
 KILL_GRACE = 0.5
 MAX_DESCRIPTORS = 64
+DEFENSIVE = 1010
+"""SQLITE_DBCONFIG_DEFENSIVE, which the sqlite3 module names from Python 3.12 on."""
+
 Opened = tuple[sqlite3.Connection, Policy]
 
 
@@ -78,7 +81,7 @@ def policy_of(db: sqlite3.Connection, role: str, tables: frozenset[str]) -> Poli
     if role not in WRITERS:
         return harness_policy if role == "harness" else ReaderPolicy(tables)
     if hasattr(db, "setconfig"):  # Python 3.12
-        db.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
+        db.setconfig(DEFENSIVE, True)
     return WriterPolicy(db, owner=role == "owner")
 
 

@@ -1,0 +1,32 @@
+"""Which code decides what a baked database holds: another way to read, spell or load a snapshot is another image."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import cases
+import dialect_adapters
+from dialect_adapters.contract import Adapter
+
+_SPELLS_DDL = "sqlalchemy"
+
+
+def loader_digest(adapter: Adapter) -> str:
+    """Return a digest over the source of everything that a bake runs, and the version of what spells its DDL."""
+    found = hashlib.sha256(version(_SPELLS_DDL).encode())
+    for path in loader_files(adapter):
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()
+
+
+def loader_files(adapter: Adapter) -> tuple[Path, ...]:
+    """Return the files that read snapshots, spell DDL and load: two rooms' own, and the adapter's folder."""
+    module = sys.modules[type(adapter).__module__]
+    own = Path(str(module.__file__))
+    folder = own.parent.rglob("*.py") if module.__package__ else [own]
+    readers = Path(str(cases.__file__)).parent.rglob("*.py")
+    spellers = Path(str(dialect_adapters.__file__)).parent.glob("*.py")
+    return (*sorted(readers), *sorted(spellers), *sorted(folder))
