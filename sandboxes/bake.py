@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from sandboxes.contract import BaseImage, Notice
 from sandboxes.docker.builder import Baked
 from sandboxes.images.base import inspect
 from sandboxes.labels import PREFIX
+from sandboxes.loader import loader_digest
 from sandboxes.locks import exclusive
 from sandboxes.store import Store, StoredImage, new_password
 
@@ -55,17 +55,9 @@ def image_key(base: BaseImage, adapter: Adapter, snapshots: Sequence[Snapshot]) 
     files = [(inside, hashlib.sha256(path.read_bytes()).hexdigest()) for path, inside in recipe.extra_files]
     content = sorted((snapshot.id, snapshot.database, snapshot.digest) for snapshot in snapshots)
     options = [recipe.init, serve, recipe.tcp_options, recipe.data_dir, recipe.socket, recipe.uid, files]
-    builder = [recipe.builder_version, BUILDER_VERSION, _loader_digest(adapter)]
+    builder = [recipe.builder_version, BUILDER_VERSION, loader_digest(adapter)]
     parts = [base.digest, base.bin_dir, recipe.dialect, content, options, builder]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def _loader_digest(adapter: Adapter) -> str:
-    """Return a digest of the adapter's own code: another way to load or harden is another image."""
-    module = sys.modules[type(adapter).__module__]
-    home = Path(str(module.__file__))
-    files = sorted(home.parent.rglob("*.py")) if module.__package__ else [home]
-    return hashlib.sha256(b"\0".join(path.read_bytes() for path in files)).hexdigest()
 
 
 class Bakery:
