@@ -23,6 +23,9 @@ from harness.route import Route, resolve_route
 
 Decision = tuple[Verdict, str]
 
+AGENT_MISTAKES = frozenset({"syntax_error", "unknown_table", "unknown_function"})
+"""Refusals of the guard that name a slip, not a danger: the statement is an error, as the engine would have said."""
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -111,7 +114,7 @@ def _before_execution(
     if route.snapshot is None:
         return Verdict.ERROR, route.reason
     if not guard.allowed:
-        if guard.node == "syntax_error" and guard.statement is None:
+        if guard.node in AGENT_MISTAKES and guard.statement is None:
             return Verdict.ERROR, f"not run: {guard.reason}"
         return Verdict.BLOCKED, guard.reason
     return None
