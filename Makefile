@@ -52,8 +52,9 @@ check: $(VENV)/.dev ## Format, lint, types, import rules, unit tests and the cov
 test: check engine ## Everything CI runs: check, then every test on real servers
 	$(BIN)/python -m pytest -q -m docker
 
-docs: $(VENV)/.dev ## Write docs/reference.md anew from the program
+docs: $(VENV)/.dev ## Write docs/reference.md and docs/demo.svg anew from the program
 	@$(BIN)/python tests/docs/reference.py
+	@$(BIN)/python tests/docs/picture.py
 
 lock: $(VENV)/.dev ## Resolve the dependencies anew and write requirements/*.txt with hashes
 	@test -x '$(UV)' || $(PIP) uv
