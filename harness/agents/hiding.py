@@ -7,7 +7,7 @@ import os
 import site
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ _STARTERS = (
     "/var/lib/containerd",
     "/var/lib/containers",
 )
+_HISTORIES = (".git", ".hg", ".svn", ".jj")
 _USER_STARTERS = ("docker.sock", "podman", "bus", "systemd", "containerd")
 
 
@@ -58,13 +59,14 @@ def veil_for(
     is the address of the container engine in use, which could start a process that sees everything.
     """
     needed = _needed(place, folder)
-    named = sorted({path.resolve() for path in hide})
+    named = sorted({path.resolve() for path in (*hide, *_histories(hide))})
     masked = [path for path in named if not any(one.is_relative_to(path) for one in needed)]
     open_folders = [path for path in named if path not in masked]
-    problems = tuple(
-        f"the agent can read {path}: it lives there itself"
-        for path in open_folders
-        if not any(one.is_relative_to(path) for one in masked)
+    seen = [path for path in open_folders if not any(one.is_relative_to(path) for one in masked)]
+    linked = [path for path in masked if path.is_file() and path.stat().st_nlink > 1]
+    problems = (
+        *(f"the agent can read {path}: it lives there itself" for path in seen),
+        *(f"the agent can read {path} under another name: the file has hard links" for path in linked),
     )
     made = Veil(tuple(str(path) for path in (*masked, *_starters(engine))), _frozen())
     fault = _fault(made)
@@ -72,6 +74,24 @@ def veil_for(
         reason = f"the agent's process could read the gold: no namespaces for it on this machine ({fault})"
         return None, (reason, *problems)
     return made, problems
+
+
+def _histories(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield the version control folders that keep what is hidden, as an agent could ask for the committed file."""
+    for parent in {parent for path in paths for parent in path.resolve().parents}:
+        for name in _HISTORIES:
+            place = parent / name
+            if os.path.isfile(place):
+                yield from _common_folder(place)
+            elif os.path.isdir(place):
+                yield place
+
+
+def _common_folder(pointer: Path) -> Iterator[Path]:
+    """Yield the repository that the `.git` file of a linked working tree points to."""
+    folder = pointer.parent / pointer.read_text(errors="replace").removeprefix("gitdir:").strip()
+    common = folder / "commondir"
+    yield folder / common.read_text(errors="replace").strip() if common.is_file() else folder
 
 
 def _needed(place: str, folder: Path) -> tuple[Path, ...]:
@@ -96,7 +116,7 @@ def _starters(engine: str) -> tuple[Path, ...]:
 
 def _frozen() -> tuple[str, ...]:
     """Return what the harness itself will still import or run: an agent that rewrites it would run as the harness."""
-    paths = [Path(sys.prefix), Path(site.getusersitepackages()), *(_ROOT / name for name in _OURS)]
+    paths = [Path(sys.prefix), Path(sys.base_prefix), Path(site.getusersitepackages()), *(_ROOT / name for name in _OURS)]
     return tuple(dict.fromkeys(str(path.resolve()) for path in paths if path.exists()))
 
 
