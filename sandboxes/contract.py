@@ -104,7 +104,10 @@ class Provider(Protocol):
         ...
 
     def sweep(self) -> tuple[str, ...]:
-        """Remove sandboxes of dead runs (lock free and expiry passed), by run id; return what was removed."""
+        """Remove sandboxes of dead runs, by run id, and return what was removed.
+
+        On their own host a free run lock proves them dead; for other hosts' sandboxes only the expiry speaks.
+        """
         ...
 
     def close(self) -> None:

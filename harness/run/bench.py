@@ -54,6 +54,8 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen) -> Bench
     provider = find_provider(name)
     if provider.needs_engine:
         ensure_engine(config.engine, screen.notice)
+        # The same word decides whether what a base image is built with may be installed.
+        provider = find_provider(name, engine_policy=config.engine)
     for removed in provider.sweep():
         screen.notice(f"removed a leftover of a dead run: {removed}")
     image = provider.prepare(adapter, pack.snapshots, screen.notice)
