@@ -98,6 +98,7 @@ class ProcessProvider:
         try:
             note_worker(sandbox)
             _wait_ready(adapter, sandbox)
+            sandbox.ready = True
         except BaseException:  # also Ctrl-C: a worker that is not handed out has no owner but us
             self._forget(sandbox)
             raise
@@ -127,11 +128,11 @@ class ProcessProvider:
         reading, writing = os.pipe()
         try:
             with listen(folder) as listener, (folder / LOG).open("wb") as log:
-                inherited = ("--listen-fd", str(listener.fileno()), "--control-fd", str(reading), *jailer.user_option)
+                # As standard input, so that every process of the jail holds it: bubblewrap closes other descriptors.
+                inherited = ("--listen-fd", str(listener.fileno()), "--control-fd", "0", *jailer.user_option)
                 command = jailer.command(replace(spec, argv=(*spec.argv, *inherited)))
                 with jailer.opened_filter(command) as (filled, fds):
-                    passed = (listener.fileno(), reading, *fds)
-                    process = self._spawned(filled, passed, log.fileno())
+                    process = self._spawned(filled, reading, log.fileno(), (listener.fileno(), *fds))
         except BaseException as error:  # also Ctrl-C: a worker that is not handed out ends with its pipe
             os.close(writing)
             shutil.rmtree(folder, ignore_errors=True)
@@ -144,9 +145,9 @@ class ProcessProvider:
             os.close(reading)
         return ProcessSandbox(adapter, folder, process, writing, isolation)
 
-    def _spawned(self, command: Sequence[str], fds: Sequence[int], log: int) -> subprocess.Popen[bytes]:
+    def _spawned(self, command: Sequence[str], control: int, log: int, fds: Sequence[int]) -> subprocess.Popen[bytes]:
         """Return the jail's process, started in the spawner; one we could not wait for is ended as soon as it is."""
-        started = self._spawner.submit(_spawn, command, fds, log)
+        started = self._spawner.submit(_spawn, command, control, log, fds)
         try:
             return started.result()
         except BaseException:
@@ -213,11 +214,9 @@ def _isolation(jailer: Jailer, space: int) -> Isolation:
     return Isolation(ProcessProvider.name, jailer.description, "none", limits, missing)
 
 
-def _spawn(command: Sequence[str], fds: Sequence[int], log: int) -> subprocess.Popen[bytes]:
+def _spawn(command: Sequence[str], control: int, log: int, fds: Sequence[int]) -> subprocess.Popen[bytes]:
     """Start the jail; runs in the spawner thread."""
-    return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=fds, start_new_session=True
-    )
+    return subprocess.Popen(command, stdin=control, stdout=log, stderr=log, pass_fds=fds, start_new_session=True)
 
 
 def _end(started: Future[subprocess.Popen[bytes]]) -> None:

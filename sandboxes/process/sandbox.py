@@ -43,6 +43,7 @@ class ProcessSandbox:
         self.endpoint = Endpoint(socket=folder / SOCKET)
         self.isolation = isolation
         self.pid = process.pid
+        self.ready = False
         self._adapter = adapter
         self.folder = folder
         self._process = process
@@ -67,15 +68,26 @@ class ProcessSandbox:
 
     def destroy(self) -> None:
         """Stop the worker, wait until it and every process it made are gone, and remove its folder."""
-        self.kill()
         with self._ending:
             control, self._control = self._control, None
             if control is not None:
-                _wait_alone(control)
+                self._end(control)
                 os.close(control)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=_END_SECONDS)
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end(self, control: int) -> None:
+        """Tell the worker to end, kill it and wait until it is gone.
+
+        A jail that is still being built is not killed: its outer half would die and leave the inner one behind.
+        """
+        with contextlib.suppress(OSError):
+            os.write(control, b"0")
+        if not self.ready:
+            _wait_alone(control)
+        self.kill()
+        _wait_alone(control)
 
     def running(self) -> bool:
         """Return True while the worker's process lives."""

@@ -34,7 +34,13 @@ def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 
 def jailed() -> list[int]:
-    """Return every live process, wherever it hangs, whose output goes to a log of this test's sandboxes."""
+    """Return every live process of a sandbox of this test, after the moment the kernel needs to clear the dead."""
+    time.sleep(0.01)
+    return holders()
+
+
+def holders() -> list[int]:
+    """Return every process, wherever it hangs, whose output goes to a log of this test's sandboxes."""
     found = []
     for entry in Path("/proc").iterdir():
         with suppress(OSError, ValueError):
@@ -42,6 +48,13 @@ def jailed() -> list[int]:
             if log.startswith(f"{tempfile.gettempdir()}/sqlassay-"):
                 found.append(int(entry.name))
     return found
+
+
+@pytest.fixture(autouse=True, params=["any", "namespaces"])
+def way(request: pytest.FixtureRequest, own_folders: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jail as this machine does, and as one without bubblewrap does."""
+    if request.param == "namespaces":
+        monkeypatch.setenv("PATH", "/nonexistent")
 
 
 @pytest.fixture
