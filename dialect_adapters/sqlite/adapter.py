@@ -54,6 +54,14 @@ class SqliteAdapter:
         except (SessionLostError, StatementError):
             return False
 
+    def engine_version(self, endpoint: Endpoint) -> str:
+        """Return the SQLite version of the worker, which may not be that of the host where its files were written.
+
+        Raises:
+            SessionLostError: the worker does not answer.
+        """
+        return str(ask(endpoint, {"op": "ping"}).get("version", ""))
+
     def load(self, endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
         """Write every snapshot into the folder `endpoint.socket` and return the catalogues.
 

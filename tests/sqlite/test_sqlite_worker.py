@@ -268,9 +268,16 @@ def test_unknown_database(endpoint: Endpoint, name: str) -> None:
         SqliteSession(endpoint, name, Role.READER, Pins())
 
 
+def test_the_worker_tells_its_version(endpoint: Endpoint) -> None:
+    """The version is the one whose functions answer statements."""
+    assert run(endpoint, "SELECT sqlite_version()").rows == ((SqliteAdapter().engine_version(endpoint),),)
+
+
 def test_nobody_answers(tmp_path: Path) -> None:
     """A socket where no worker listens is a lost session, and a ping says no."""
     nowhere = Endpoint(socket=tmp_path / "s")
     assert SqliteAdapter().ping(nowhere) is False
+    with pytest.raises(SessionLostError):
+        SqliteAdapter().engine_version(nowhere)
     with pytest.raises(SessionLostError):
         SqliteSession(nowhere, "w", Role.READER, Pins())
