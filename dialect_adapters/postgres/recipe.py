@@ -23,6 +23,9 @@ from dialect_adapters.contract import DebianSource, Mode, ServerRecipe
 ADMIN = "sqlassay_admin"
 """The bootstrap superuser, for the harness only."""
 
+CLOCK_FILE = "clock"
+"""Beside the socket: what the server's clock says where it is pinned (see `dialect_adapters.postgres.clock`)."""
+
 _BIN = "/usr/lib/postgresql/17/bin"
 _SHARE = "usr/share/postgresql/17"
 _LIB = "usr/lib/postgresql/17/lib"
@@ -107,7 +110,7 @@ RECIPE = ServerRecipe(
     registry_image="postgres:17",
     debian=DebianSource(
         suite="trixie",
-        packages=("postgresql-17", "tzdata-legacy"),
+        packages=("postgresql-17", "tzdata-legacy", "libfaketime"),
         bin_dir=_BIN,
         programs=("postgres", "initdb"),
         keep=(
@@ -123,6 +126,7 @@ RECIPE = ServerRecipe(
             f"{_LIB}/*_and_*.so",
             f"{_LIB}/utf8_*.so",
             f"{_LIB}/euc*.so",
+            "usr/lib/*/faketime/libfaketime.so.1",
             "usr/lib/locale/C.utf8/*",
             "usr/share/zoneinfo/*",
         ),
@@ -135,5 +139,15 @@ RECIPE = ServerRecipe(
     port=5432,
     tcp_options=("-c", "listen_addresses=*"),
     stop_signal="SIGINT",
+    env=MappingProxyType(
+        {
+            # The loader fills in $LIB; an image without the library starts as well, with a clock that cannot be set.
+            "LD_PRELOAD": "/usr/$LIB/faketime/libfaketime.so.1",
+            "FAKETIME_TIMESTAMP_FILE": f"/run/sqlassay/{CLOCK_FILE}",
+            "FAKETIME_NO_CACHE": "1",
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+            "TZ": "UTC",
+        }
+    ),
 )
 """The Postgres 17 server: `initdb` once, then one argv a mode."""
