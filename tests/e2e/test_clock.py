@@ -11,7 +11,7 @@ NOW = {
     "postgres": "SELECT CURRENT_DATE, now() AT TIME ZONE 'UTC', CURRENT_TIMESTAMP",
     "mysql": "SELECT CURRENT_DATE, NOW(), CURRENT_TIMESTAMP",
 }
-ENDLESS = "SELECT SUM(a.a + b.a + c.a + d.a + e.a) FROM t a, t b, t c, t d, t e"
+ENDLESS = "SELECT COUNT(*) FROM t a, t b, t c, t d WHERE a.a + b.a + c.a + d.a < 0"
 ENGINES = [
     pytest.param("sqlite", marks=pytest.mark.jail),
     pytest.param("postgres", marks=pytest.mark.docker),
