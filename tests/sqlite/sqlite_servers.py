@@ -22,6 +22,16 @@ CREATE VIEW today AS SELECT date('now') AS day;
 CREATE VIRTUAL TABLE notes USING fts5(note);
 INSERT INTO notes VALUES ('hello world');
 """
+WRITTEN_SCHEMA = (
+    SCHEMA
+    + """
+CREATE TABLE ticket (id INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT);
+CREATE INDEX by_what ON ticket (what);
+CREATE TABLE notes_of_mine (a INT);
+CREATE TABLE audited (a INT, b INT AS (a + 1));
+CREATE TRIGGER audit AFTER INSERT ON audited BEGIN INSERT INTO ticket (what) VALUES ('audit'); END;
+"""
+)
 
 
 @contextmanager

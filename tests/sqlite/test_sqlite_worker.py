@@ -21,10 +21,10 @@ from dialect_adapters.sqlite.adapter import SqliteAdapter
 from dialect_adapters.sqlite.session import SqliteSession
 from dialect_adapters.sqlite.worker.policy import (
     FUNCTIONS,
-    JSON_TABLES,
     PRAGMA_TABLES,
     PRAGMAS_BARE,
     PRAGMAS_WITH_ARGUMENT,
+    TABLE_FUNCTIONS,
 )
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "sqlite_authorizer.yaml").read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def test_policy_holds_outside_a_transaction(endpoint: Endpoint) -> None:
 def test_policy_covers_the_grammar_rules() -> None:
     """Whatever the guard lets through, the worker's policy lets through too."""
     rules = SqliteAdapter().rules
-    assert rules.functions - FUNCTIONS - {"cast", *JSON_TABLES, *PRAGMA_TABLES} == set()
+    assert rules.functions - FUNCTIONS - {"cast", *TABLE_FUNCTIONS, *PRAGMA_TABLES} == set()
     assert rules.pragmas - PRAGMAS_BARE - PRAGMAS_WITH_ARGUMENT == set()
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
+import yaml
+from sqlite_servers import WRITTEN_SCHEMA
 
 from cases.relation import Row
+from cases.snapshot import Snapshot
 from cases.verdicts import FailureKind
 from dialect_adapters.conformance_data import ALPHA, BETA
 from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
@@ -18,6 +23,7 @@ from sandboxes.contract import Sandbox
 from sandboxes.docker.provider import DockerProvider
 
 pytestmark = pytest.mark.docker
+ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "sqlite_writers.yaml").read_text(encoding="utf-8"))
 LIMITS = Limits(timeout=20.0)
 FILL = (
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 90) "
@@ -51,10 +57,40 @@ def run(sandbox: Sandbox, sql: str, role: Role) -> tuple[Row, ...]:
 
 def test_writers_change_the_copy(sandbox: Sandbox) -> None:
     """Rows and schema change, stay, and are read by the harness."""
-    ((before,),) = run(sandbox, "SELECT count(*) FROM big", Role.HARNESS)
+    before = int(str(run(sandbox, "SELECT count(*) FROM big", Role.HARNESS)[0][0]))
     assert len(run(sandbox, "DELETE FROM big WHERE id BETWEEN 10 AND 19 RETURNING id", Role.WRITER)) == 10
     run(sandbox, "ALTER TABLE big ADD COLUMN extra INT NOT NULL DEFAULT 1 CHECK (extra > 0)", Role.OWNER)
     assert run(sandbox, "SELECT count(extra) FROM big", Role.HARNESS) == ((before - 10,),)
+
+
+def test_the_policy_holds_in_the_containers_own_sqlite(tmp_path: Path) -> None:
+    """Another version of SQLite and of Python draws the line where the table of rows draws it."""
+    script = tmp_path / "schema.sql"
+    script.write_text(WRITTEN_SCHEMA, encoding="utf-8")
+    snapshot = Snapshot("w", "w", hashlib.sha256(WRITTEN_SCHEMA.encode()).hexdigest(), scripts={"sqlite": (script,)})
+    provider, spoken = DockerProvider(), adapter("sqlite")
+    try:
+        image = provider.prepare(spoken, (snapshot,), lambda line: None)
+        running = provider.start(spoken, image, Mode.WRITE, f"sqlite-write-{uuid4().hex[:8]}")
+        for row in ROWS:
+            for role in (Role.WRITER, Role.OWNER):
+                assert (row["sql"], role, fate(running, row["sql"], role)) == (row["sql"], role, row[role.value])
+    finally:
+        provider.close()
+
+
+def fate(sandbox: Sandbox, sql: str, role: Role) -> str:
+    """Return whether a statement runs; nothing of it is kept."""
+    session = sandbox.open("w", role, Pins())
+    assert isinstance(session, SqliteSession)
+    with closing(session):
+        session.begin_write(LIMITS)
+        try:
+            session.fetch(sql, LIMITS)
+        except StatementError:
+            return "refused"
+        session.rollback()
+        return "runs"
 
 
 @pytest.mark.parametrize("sql", ["ATTACH '/tmp/x' AS x", "VACUUM INTO '/tmp/x'", "PRAGMA writable_schema=1"])

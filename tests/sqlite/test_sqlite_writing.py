@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from sqlite_servers import SCHEMA, served
+from sqlite_servers import WRITTEN_SCHEMA, served
 
 from cases.errors import InfrastructureError
 from cases.relation import Row
@@ -27,12 +27,6 @@ ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "sqlite_writers.ya
 CASES = [(row, role) for row in ROWS for role in (Role.WRITER, Role.OWNER)]
 LIMITS = Limits(timeout=2.0)
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r) INSERT INTO ticket (what) SELECT n FROM r"
-MORE = """
-CREATE TABLE ticket (id INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT);
-CREATE INDEX by_what ON ticket (what);
-CREATE TABLE audited (a INT, b INT AS (a + 1));
-CREATE TRIGGER audit AFTER INSERT ON audited BEGIN INSERT INTO ticket (what) VALUES ('audit'); END;
-"""
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class Copy:
 def writable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Copy]:
     """Serve database `w` to writers."""
     folder = tmp_path_factory.mktemp("writable")
-    with served(folder, SCHEMA + MORE, "--writable") as endpoint:
+    with served(folder, WRITTEN_SCHEMA, "--writable") as endpoint:
         original = folder / "original"
         shutil.copyfile(folder / "w.sqlite", original)
         yield Copy(endpoint, folder / "w.sqlite", original)
@@ -113,12 +107,14 @@ def test_what_is_rolled_back_never_was(copy: Copy) -> None:
 
 
 def test_a_session_that_leaves_commits_nothing(copy: Copy) -> None:
-    """Closing is no commit."""
+    """Closing is no commit, and no journal is left for others to recover."""
     with closing(SqliteSession(copy.endpoint, "w", Role.WRITER, Pins())) as session:
         session.begin_write(LIMITS)
         session.fetch("DELETE FROM person", LIMITS)
-    time.sleep(0.1)
+        session.fetch("INSERT INTO ticket (what) VALUES (zeroblob(7000000))", LIMITS)
     assert read(copy, "SELECT count(*) FROM person") == ((3,),)
+    time.sleep(0.1)
+    assert copy.path.with_name("w.sqlite-journal").exists() is False
 
 
 def test_a_reader_stays_a_reader(copy: Copy) -> None:
@@ -127,6 +123,21 @@ def test_a_reader_stays_a_reader(copy: Copy) -> None:
         with pytest.raises(StatementError):
             write(copy, "DELETE FROM person", role)
     assert read(copy, "SELECT count(*) FROM person") == ((3,),)
+
+
+@pytest.mark.parametrize("role", [Role.WRITER, Role.OWNER])
+def test_a_writers_read_transaction_is_read_only(copy: Copy, role: Role) -> None:
+    """Whoever may write still cannot in a transaction opened for reading, and can again in the next one."""
+    with closing(SqliteSession(copy.endpoint, "w", role, Pins())) as session:
+        session.begin_read(LIMITS)
+        assert session.fetch("SELECT count(*) FROM person", LIMITS).rows == ((3,),)
+        with pytest.raises(StatementError, match="readonly"):
+            session.fetch("DELETE FROM person", LIMITS)
+        session.rollback()
+        session.begin_write(LIMITS)
+        session.fetch("DELETE FROM person", LIMITS)
+        session.commit()
+    assert read(copy, "SELECT count(*) FROM person") == ((0,),)
 
 
 @pytest.mark.parametrize("role", [Role.WRITER, Role.OWNER])

@@ -18,7 +18,7 @@ from typing import Any
 
 from .clock import pin_clock
 from .framing import MEBI, receive, send
-from .policy import JSON_TABLES, PRAGMA_TABLES, Policy, ReaderPolicy, harness_policy
+from .policy import PRAGMA_TABLES, TABLE_FUNCTIONS, Policy, ReaderPolicy, harness_policy
 from .writing import CHECK_TABLE, WRITERS, WriterPolicy, connect
 
 CHUNK_BYTES = 256 * 1024
@@ -69,7 +69,7 @@ def open_database(path: Path, *, role: str, shared: bool, clock: str | None, hea
         pin_clock(db, clock)
     if role != "harness":
         set_limits(db)
-    for table in (*JSON_TABLES, *virtual, *((CHECK_TABLE,) if role == "owner" else ())):
+    for table in (*TABLE_FUNCTIONS, *virtual, *((CHECK_TABLE,) if role == "owner" else ())):
         connect_virtual_table(db, table)
     policy = policy_of(db, role, tables)
     db.set_authorizer(policy)
@@ -138,6 +138,12 @@ class Child:
     deadline: float = 0.0
 
     def serve(self) -> None:
+        """Answer requests until the client leaves, which undoes what it did not commit."""
+        self.converse()
+        if isinstance(self.policy, WriterPolicy) and self.db.in_transaction:
+            self.unrestricted("ROLLBACK")
+
+    def converse(self) -> None:
         """Answer requests until the client leaves."""
         while (request := receive(self.sock)) is not None:
             try:
@@ -165,6 +171,12 @@ class Child:
                 yield {"digest": hashlib.sha256(self.path.read_bytes()).hexdigest()}
             case other:
                 yield {"error": "error", "message": f"unknown request {other}"}
+
+    def begin(self, *, writes: bool) -> None:
+        """Open a transaction; one for reading is READ ONLY for a writer too, one for writing is the only one."""
+        if isinstance(self.policy, WriterPolicy):
+            self.unrestricted(f"PRAGMA query_only={'OFF' if writes else 'ON'}")
+        self.unrestricted("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     def commit(self) -> dict[str, Any]:
         """Make the transaction's changes last; an error may have ended it before."""
@@ -212,7 +224,7 @@ class Child:
         self.db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(LENGTH_LIMIT, int(limits["cell_bytes"])))
         self.connect_pragma_tables(sql)
         if limits["begin"] and not self.db.in_transaction:
-            self.unrestricted("BEGIN IMMEDIATE" if limits["begin"] == "write" else "BEGIN")
+            self.begin(writes=limits["begin"] == "write")
         if isinstance(self.policy, WriterPolicy):
             self.db.set_authorizer(None)
             self.policy.look(self.db)

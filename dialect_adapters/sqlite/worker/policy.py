@@ -168,7 +168,8 @@ PRAGMAS_BARE = frozenset(
     ]
 )
 PRAGMA_TABLES = tuple(f"pragma_{name}" for name in sorted(PRAGMAS_WITH_ARGUMENT | PRAGMAS_BARE))
-JSON_TABLES = ("json_each", "json_tree", "jsonb_each", "jsonb_tree")
+TABLE_FUNCTIONS = ("generate_series", "json_each", "json_tree", "jsonb_each", "jsonb_tree")
+"""What may be called as a table; a library that lacks one says so itself."""
 SCHEMA_TABLES = frozenset(["sqlite_master", "sqlite_schema", "sqlite_sequence", "sqlite_stat1", "sqlite_stat4"])
 HOST_TABLES = frozenset(
     [
@@ -215,7 +216,7 @@ class ReaderPolicy:
             return table in PRAGMA_TABLES
         if table.startswith("sqlite_"):
             return table in SCHEMA_TABLES and database in (None, "main")
-        if table in self.tables or table in JSON_TABLES:
+        if table in self.tables or table in TABLE_FUNCTIONS:
             return True
         return not column and table not in HOST_TABLES
 

@@ -13,16 +13,8 @@ WRITERS = ("writer", "owner")
 ROLES = ("reader", "harness", *WRITERS)
 ROW_CHANGES = frozenset([sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE])
 NEW_RELATIONS = frozenset([sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_VIEW])
-SCHEMA_CHANGES = NEW_RELATIONS | frozenset(
-    [
-        sqlite3.SQLITE_ALTER_TABLE,
-        sqlite3.SQLITE_CREATE_INDEX,
-        sqlite3.SQLITE_DROP_INDEX,
-        sqlite3.SQLITE_DROP_TABLE,
-        sqlite3.SQLITE_DROP_VIEW,
-        sqlite3.SQLITE_REINDEX,
-    ]
-)
+DROPPED_RELATIONS = frozenset([sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VIEW])
+INDEX_CHANGES = frozenset([sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_DROP_INDEX])
 BOOKKEEPING = frozenset(
     ["sqlite_master", "sqlite_schema", "sqlite_temp_master", "sqlite_temp_schema", "sqlite_sequence", "sqlite_stat1",
      "sqlite_stat3", "sqlite_stat4"]
@@ -45,6 +37,7 @@ class WriterPolicy(ReaderPolicy):
         super().__init__(frozenset())
         self.owner = owner
         self.writable: frozenset[str] = frozenset()
+        self.dropped: frozenset[str] = frozenset()
         self.look(db)
 
     def look(self, db: sqlite3.Connection) -> None:
@@ -53,11 +46,10 @@ class WriterPolicy(ReaderPolicy):
             "SELECT lower(name), coalesce(sql, '') LIKE 'CREATE VIRTUAL%' FROM sqlite_master"
         ).fetchall()
         self.tables = frozenset(str(name) for name, _ in schema)
-        virtual = tuple(str(name) for name, is_virtual in schema if is_virtual)
-        shadows = tuple(f"{name}_" for name in virtual)
-        self.writable = frozenset(
-            name for name in self.tables if name not in virtual and not name.startswith((*shadows, "sqlite_"))
-        )
+        virtual = frozenset(str(name) for name, is_virtual in schema if is_virtual)
+        kept = virtual | (shadows(db, self.tables, virtual) if virtual else virtual)
+        self.writable = frozenset(name for name in self.tables - kept if not name.startswith("sqlite_"))
+        self.dropped = frozenset()
 
     def __call__(self, action: int, first: str | None, second: str | None, database: str | None, inner: object) -> int:
         """Return whether one action may be compiled; what a reader may do is always among it."""
@@ -71,11 +63,18 @@ class WriterPolicy(ReaderPolicy):
     def owned(self, action: int, first: str, second: str, database: str | None) -> bool:
         """Return True for a change of the schema, and for what SQLite does to its own tables under one."""
         if action == sqlite3.SQLITE_ALTER_TABLE:
-            return first == "main"
-        if action in SCHEMA_CHANGES:
-            if action in NEW_RELATIONS:  # CREATE TABLE AS fills the table it makes
-                self.tables |= {first}
-                self.writable |= {first}
+            return first == "main" and second in self.writable
+        if action in DROPPED_RELATIONS:
+            self.dropped |= {first}
+            return database == "main" and first in self.writable
+        if action == sqlite3.SQLITE_DROP_TRIGGER:
+            return second in self.dropped  # a table's triggers go with it
+        if action in NEW_RELATIONS:  # CREATE TABLE AS fills the table it makes
+            self.tables |= {first}
+            self.writable |= {first}
+        if action in INDEX_CHANGES:
+            return database == "main" and second in self.writable
+        if action in NEW_RELATIONS or action == sqlite3.SQLITE_REINDEX:
             return database == "main"
         if action == sqlite3.SQLITE_FUNCTION:
             return second.startswith(OWN_FUNCTIONS)
@@ -84,6 +83,15 @@ class WriterPolicy(ReaderPolicy):
         if action == sqlite3.SQLITE_READ and first == CHECK_TABLE:
             return True
         return (action in ROW_CHANGES or action == sqlite3.SQLITE_READ) and first in BOOKKEEPING
+
+
+def shadows(db: sqlite3.Connection, tables: frozenset[str], virtual: frozenset[str]) -> frozenset[str]:
+    """Return the tables that virtual tables keep their content in; a library before 3.37 tells by the name alone."""
+    try:
+        listed = db.execute("SELECT lower(name) FROM pragma_table_list WHERE type = 'shadow'").fetchall()
+    except sqlite3.Error:
+        return frozenset(name for name in tables if name.startswith(tuple(f"{owner}_" for owner in virtual)))
+    return frozenset(str(name) for (name,) in listed)
 
 
 def recover(path: Path) -> None:
