@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
+from harness.parse.grammar import message, parse, tokenize
 from harness.parse.lexmap import lexmap, nesting
 from harness.parse.order import order_facts
 from harness.parse.resolve import Resolver
@@ -34,7 +34,7 @@ def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dic
     try:
         facts.update(_facts(sql, dialect, tables))
     except SqlglotError as error:
-        facts["error"] = f"{SYNTAX_ERROR}: {_first_line(error)}"
+        facts["error"] = f"{SYNTAX_ERROR}: {message(error, sql)}"
     except RecursionError:
         facts["error"] = "nested too deep to parse"
     except MemoryError:
@@ -42,11 +42,6 @@ def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dic
     except Exception as error:  # noqa: BLE001 - the parser is a third party's: any fault of it is a fact about this text
         facts["error"] = f"the parser failed: {type(error).__name__}"
     return facts
-
-
-def _first_line(error: Exception) -> str:
-    """Return the parser's message without its terminal colours and its copy of the text."""
-    return re.sub(r"\x1b\[\d*m", "", str(error)).split("\n", 1)[0].strip()
 
 
 def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[str, Any]:
@@ -60,7 +55,7 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[
     if explained:
         facts["explain"] = explained["options"].strip().lower()
         text = " " * explained.end() + text[explained.end() :]
-    tokens = list(sqlglot.tokenize(text, read=dialect))
+    tokens = tokenize(text, dialect)
     facts["lexmap"] = lexmap(text, tokens)
     if explained:
         prefix = "".join(" " if character.isspace() else "c" for character in sql[: explained.end()])
@@ -68,7 +63,7 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[
     facts["depth"] = nesting(tokens)
     if facts["depth"] > MAX_DEPTH:
         return {**facts, "error": f"nested {facts['depth']} deep, more than {MAX_DEPTH}"}
-    parsed = sqlglot.parse(text, read=dialect)
+    parsed = parse(tokens, text, dialect)
     # A comment after the last semicolon is a statement of its own to this parser.
     trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     facts["statements"] = len(trees)
@@ -135,9 +130,7 @@ def _function(node: exp.Func) -> str:
 def _projections(tree: exp.Expr, resolver: Resolver, dialect: str) -> dict[str, Any]:
     """Return outermost projections and their names, and resolve every query of the tree on the way."""
     outputs = resolver.outputs(tree, {}) or []
-    for query in tree.find_all(exp.Select):
-        if resolver.sources_of(query) is None:
-            resolver.outputs(query, {})
+    resolver.resolve_rest(tree)
     root = _root(tree)
     left = root
     while isinstance(left, (exp.SetOperation, exp.Subquery)):
@@ -184,7 +177,7 @@ def _group(key: exp.Expr, query: exp.Select, resolver: Resolver, dialect: str) -
 def _split(
     clause: exp.Expr | None, kind: str, filters: list[str], joins: list[str], resolver: Resolver, dialect: str
 ) -> None:
-    """Split a condition at AND and sort its parts into joins (column against column) and filters."""
+    """Split a condition at AND and sort its parts into joins (what ties two sources) and filters."""
     if clause is None:
         return
     condition = clause.this if isinstance(clause, (exp.Where, exp.Having, exp.Qualify)) else clause
@@ -195,14 +188,19 @@ def _split(
                 (normal.left, normal.right), key=lambda side: (isinstance(side, exp.Literal), _text(side, dialect))
             )
             normal = exp.EQ(this=sides[0].copy(), expression=sides[1].copy())
-        if (
-            isinstance(normal, exp.Binary)
-            and isinstance(normal.left, exp.Column)
-            and isinstance(normal.right, exp.Column)
-        ):
+        if _links(part, normal):
             joins.append(f"{kind}: {_text(normal, dialect)}")
         else:
             filters.append(_text(normal, dialect))
+
+
+def _links(part: exp.Expr, normal: exp.Expr) -> bool:
+    """Return True for a condition that ties two sources: column against column, or qualifiers of two sources."""
+    if isinstance(normal, exp.Binary) and isinstance(normal.left, exp.Column) and isinstance(normal.right, exp.Column):
+        return True
+    if part.find(exp.Query) is not None:
+        return False
+    return len({column.table.lower() for column in part.find_all(exp.Column) if column.table}) > 1
 
 
 def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:

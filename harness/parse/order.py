@@ -16,6 +16,9 @@ _AFTER_SELECT = frozenset(
     {TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.WINDOW, TokenType.ORDER_BY, TokenType.LIMIT}
 )
 _AFTER_ORDER = frozenset({TokenType.LIMIT, TokenType.OFFSET, TokenType.FETCH, TokenType.FOR, TokenType.SEMICOLON})
+_FOLDED = {"nocase": "(lower({}))", "rtrim": "(rtrim({}, ' '))", "binary": "({})"}
+"""What is equal exactly where two texts are equal under a collation; of other collations nothing is known."""
+
 _KEY_PREFIX = "sqlassay_key_"
 
 
@@ -56,7 +59,17 @@ def order_facts(
         "limit": literal,
         "has_limit": has_limit,
         "probe_sql": probe,
+        "offset": _skips(root),
     }
+
+
+def _skips(root: exp.Expr) -> bool:
+    """Return whether rows are cut at the start: OFFSET n or LIMIT n, m with anything but a literal 0."""
+    offset = root.args.get("offset")
+    if offset is None:
+        return False
+    node = offset.expression if isinstance(offset, exp.Offset) else offset
+    return not (isinstance(node, exp.Literal) and node.is_int and int(node.name) == 0)
 
 
 def _limit_node(root: exp.Expr) -> exp.Expr | None:
@@ -230,7 +243,10 @@ def _probe(
 
 
 def _selectable(key: _Key, tokens: list[Token], root: exp.Select, projections: dict[str, str], text: str) -> str | None:
-    """Return a key's text as a projection: output aliases, which a projection cannot use, are spelled out."""
+    """Return a key's text as a projection: output aliases, which a projection cannot use, are spelled out.
+
+    None also where the key sorts by a collation whose equal texts a projection would show as different.
+    """
     aliases = {projection.alias.lower() for projection in root.expressions if projection.alias}
     used = {
         column.name.lower()
@@ -246,7 +262,18 @@ def _selectable(key: _Key, tokens: list[Token], root: exp.Select, projections: d
         if token.text.lower() in used and not after_dot and token.token_type is not TokenType.STRING:
             sql += text[edge : token.start] + f"({projections[token.text.lower()]})"
             edge = token.end + 1
-    return f"({sql}{text[edge:end]})"
+    return _told_apart(key.node.this, tokens, sql + text[edge:end])
+
+
+def _told_apart(node: exp.Expr, tokens: list[Token], sql: str) -> str | None:
+    """Return a projection that is equal where the key is; None where a collation stands in the way."""
+    if node.find(exp.Collate) is None:
+        return f"({sql})"
+    place = next((i for i, token in enumerate(tokens) if token.text.upper() == "COLLATE"), 0)
+    fold = _FOLDED.get(tokens[-1].text.lower())
+    if not isinstance(node, exp.Collate) or node.this.find(exp.Collate) or place != len(tokens) - 2 or fold is None:
+        return None
+    return fold.format(sql[: sql.upper().rindex("COLLATE")])
 
 
 def _projection_texts(placed: list[tuple[Token, bool]], root: exp.Select, text: str) -> dict[str, str]:

@@ -31,10 +31,12 @@ class Resolver:
         self.columns = {column.lower() for columns in self.tables.values() for column in columns}
         self._left = _BUDGET
         self._memo: dict[int, Sources] = {}
+        self._envs: dict[int, Mapping[str, Outputs | None]] = {}
 
     def outputs(self, query: exp.Expr, env: Mapping[str, Outputs | None]) -> Outputs | None:
         """Return the output columns of a query, None where they cannot be known."""
         env = self._with_ctes(query, env)
+        self._envs[id(query)] = env
         if isinstance(query, exp.Subquery):
             return self.outputs(query.this, env)
         if isinstance(query, exp.SetOperation):
@@ -61,6 +63,15 @@ class Resolver:
         if isinstance(query, exp.SetOperation):
             return [*self.sides(query.left, env), *self.sides(query.right, env)]
         return [column for _, column in self.outputs(query, env) or []]
+
+    def resolve_rest(self, tree: exp.Expr) -> None:
+        """Resolve the queries that stand in expressions, each with the CTEs its nearest resolved query sees."""
+        for query in tree.find_all(exp.Select):
+            if id(query) not in self._memo:
+                around = query.parent
+                while around is not None and id(around) not in self._envs:
+                    around = around.parent
+                self.outputs(query, {} if around is None else self._envs[id(around)])
 
     def sources_of(self, query: exp.Expr) -> Sources | None:
         """Return the sources of a SELECT already resolved."""
@@ -140,8 +151,9 @@ class Resolver:
             if with_.args.get("recursive"):
                 grown[name] = None
                 if isinstance(cte.this, exp.SetOperation):
-                    grown[name] = _renamed(self.outputs(cte.this.left, grown), alias)
-            grown[name] = _renamed(self.outputs(cte.this, grown), alias)
+                    grown[name] = _renamed(self.outputs(cte.this.left, dict(grown)), alias)
+            # A copy, since a query keeps the CTEs it sees: those after it must not join them.
+            grown[name] = _renamed(self.outputs(cte.this, dict(grown)), alias)
         return grown
 
     def _sources(self, query: exp.Select, env: Mapping[str, Outputs | None]) -> Sources:

@@ -36,12 +36,14 @@ class OrderFacts:
     `probe_sql` is the same query with every hidden key appended as an extra last output column (in key order,
     hidden ones only) and LIMIT raised by one, to learn the tie groups; None where the rewrite is impossible
     (DISTINCT, set operation, GROUP BY that forbids it) or not needed. `limit` is the literal row limit, if any.
+    `offset` says whether rows are cut at the start too.
     """
 
     keys: tuple[OrderKey, ...]
     limit: int | None
     has_limit: bool
     probe_sql: str | None
+    offset: bool = False
 
 
 @dataclass(frozen=True, slots=True)

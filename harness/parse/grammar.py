@@ -1,0 +1,74 @@
+"""How texts are handed to the parser: its readings that none of our engines shares are switched off."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, partial
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+_SEEN_TOKEN = re.compile(r" but got <Token .*", re.DOTALL)
+_COLOUR = re.compile(r"\x1b\[\d*m")
+
+
+@cache
+def _spoken(dialect: str) -> Dialect:
+    """Return one dialect's reader, built once."""
+    return Dialect.get_or_raise(dialect)
+
+
+def tokenize(text: str, dialect: str) -> list[Token]:
+    """Return the tokens of a text.
+
+    Raises:
+        TokenError: a quote that does not end, or a character no token begins with.
+    """
+    tokens: list[Token] = _spoken(dialect).tokenize(text)
+    return tokens
+
+
+def parse(tokens: list[Token], text: str, dialect: str) -> list[exp.Expr | None]:
+    """Return one tree a statement.
+
+    Inside a call `a -> b` is JSON's arrow, not a function without a name; and `%` after LIMIT divides, it is no
+    percentage.
+
+    Raises:
+        ParseError: the text is not in this dialect's grammar.
+    """
+    parser = _spoken(dialect).parser()
+    parser.LAMBDAS = {kind: rule for kind, rule in parser.LAMBDAS.items() if kind is not TokenType.ARROW}
+    parser._parse_term = partial(_term, parser._parse_term)
+    trees: list[exp.Expr | None] = parser.parse(tokens, text)
+    return trees
+
+
+def _term(original: partial[exp.Expr | None], parse_mod: bool = True) -> exp.Expr | None:  # noqa: ARG001, FBT001, FBT002
+    """Parse sums and products, `%` always among them (the signature is the parser's)."""
+    return original()
+
+
+def message(error: Exception, text: str) -> str:
+    """Return one clean line for a person: where it went wrong and why, without the parser's own notation."""
+    if isinstance(error, ParseError) and error.errors:
+        first = error.errors[0]
+        why = _SEEN_TOKEN.sub("", str(first.get("description") or "not understood"))
+        line, column = int(first.get("line") or 1), int(first.get("col") or 1)
+        near = " ".join(_COLOUR.sub("", str(first.get("highlight") or "")).split())[:40]
+        return f"line {line}, column {max(1, column - len(near) + 1)}: {_sentence(why)}" + (
+            f" (at '{near}')" if near else ""
+        )
+    start = getattr(error, "start", None)
+    place = min(start, len(text)) if isinstance(error, TokenError) and isinstance(start, int) else len(text)
+    line = text.count("\n", 0, place) + 1
+    column = place - (text.rfind("\n", 0, place) + 1) + 1
+    return f"line {line}, column {column}: a quote or comment does not end, or a character is not understood"
+
+
+def _sentence(why: str) -> str:
+    """Return the parser's own wording as one short line."""
+    plain = " ".join(_COLOUR.sub("", why).split("\n", 1)[0].split()).rstrip(".")
+    return "unexpected text" if plain.startswith("Invalid expression") else plain[:1].lower() + plain[1:120]
