@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -15,7 +17,10 @@ from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
 from dialect_adapters.sqlite.adapter import SqliteAdapter
 from dialect_adapters.sqlite.session import SqliteSession
 from sandboxes.contract import Sandbox
+from sandboxes.process import provider as room
+from sandboxes.process.jail import Jailer
 from sandboxes.process.provider import ProcessProvider
+from sandboxes.process.syscalls import filter_program
 
 pytestmark = pytest.mark.jail
 LIMITS = Limits(timeout=10.0)
@@ -74,6 +79,24 @@ def test_rows_and_schema_change_and_stay(provider: ProcessProvider) -> None:
     assert run(sandbox, "SELECT sum(n) FROM t", Role.READER) == ((55,),)
     assert "a copy of the data in memory, 8 MiB at most" in sandbox.isolation.limits
     assert "no file may be written" not in sandbox.isolation.limits
+
+
+@pytest.mark.parametrize("method", ["bubblewrap", "namespaces"])
+def test_a_user_who_is_not_root_has_the_same(
+    provider: ProcessProvider, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """In a user namespace, too, the copy can be written and nothing else."""
+    if shutil.which("bwrap") is None and method == "bubblewrap":
+        pytest.skip("bubblewrap is not installed")
+    filtered = filter_program(platform.machine()) is not None
+    monkeypatch.setattr(room, "find_jailer", lambda _: Jailer(method, as_root=False, filtered=filtered))
+    sandbox = started(provider)
+    assert sandbox.isolation.method == f"{method} in a user namespace"
+    run(sandbox, "UPDATE t SET n = n + 1", Role.WRITER)
+    assert run(sandbox, "SELECT sum(n) FROM t", Role.READER) == ((55,),)
+    with pytest.raises(StatementError) as caught:
+        run(sandbox, FILL, Role.WRITER)
+    assert caught.value.kind is FailureKind.RESOURCE_LIMIT
 
 
 def test_every_sandbox_has_a_copy_of_its_own(provider: ProcessProvider) -> None:
