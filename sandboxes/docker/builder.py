@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from docker.errors import DockerException
 from requests import RequestException
@@ -86,16 +87,38 @@ def _bake_server(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
         return Baked(_commit(work, made), catalogs)
 
 
+@runtime_checkable
+class _Tells(Protocol):
+    """An adapter of files whose engine lives in the image: only the started server knows its version."""
+
+    def engine_version(self, endpoint: Endpoint) -> str:
+        """Return the version of the engine that answers at this endpoint."""
+        ...
+
+
 def _bake_files(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
-    """Let the adapter write its files on the host and copy them into a container that is never started."""
+    """Let the adapter write its files on the host, copy them in, and ask the server once which engine reads them."""
     recipe = work.adapter.recipe
     with tempfile.TemporaryDirectory(prefix="sqlassay-files-") as name:
         folder = Path(name)
         catalogs = work.adapter.load(Endpoint(folder, password=work.password), snapshots)
         files = [(posixpath.join(recipe.data_dir, path.name), path) for path in sorted(folder.iterdir())]
-        with _created(work, _serve(work, Mode.READ, recipe.data_dir)) as made:
+        with _created(work, (*_serve(work, Mode.READ, recipe.data_dir), *work.channel.options())) as made:
             _copy_in(work.engine, made, recipe, files)
-            return Baked(_commit(work, made), catalogs)
+            return Baked(_commit(work, made), _told(work, made, catalogs))
+
+
+def _told(work: Bake, made: str, catalogs: tuple[Catalog, ...]) -> tuple[Catalog, ...]:
+    """Return the catalogues with the version the container's own engine says; the image is committed before."""
+    adapter = work.adapter
+    if not isinstance(adapter, _Tells):
+        return catalogs
+    container.start(work.engine, made)
+    endpoint = work.channel.endpoint(work.engine, made, work.password)
+    container.wait_ready(work.engine, made, adapter, endpoint, _BOOT_SECONDS)
+    version = adapter.engine_version(endpoint)
+    container.kill(work.engine, made)
+    return tuple(catalog.model_copy(update={"engine_version": version}) for catalog in catalogs)
 
 
 def _serve(work: Bake, mode: Mode, data: str) -> tuple[str, ...]:
@@ -149,8 +172,9 @@ def _copy_in(engine: Engine, made: str, recipe: ServerRecipe, files: Sequence[tu
         with tarfile.open(fileobj=stream, mode="w") as archive:
             # A server owns its data folder; files baked for a worker belong to root, so that it cannot write them.
             owner = recipe.uid if recipe.kind == "server" else 0
+            socket = posixpath.dirname(recipe.socket)
             for folder in _folders(recipe):
-                archive.addfile(_entry(folder, owner, 0o755, tarfile.DIRTYPE))
+                archive.addfile(_entry(folder, recipe.uid if folder == socket else owner, 0o755, tarfile.DIRTYPE))
             for source, inside in recipe.extra_files:
                 _add(archive, inside, source, 0, 0o644)
             for inside, content in files:
