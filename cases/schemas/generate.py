@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from cases.case import Case, Prediction
 from cases.formats.header import PackHeader
 from cases.formats.skill_models import SkillConfig, SkillRow
+from cases.pairs import PairModel
 from cases.sources.schema import SchemaModel
 
 FOLDER = Path(__file__).parent
@@ -18,6 +19,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _MODELS: dict[str, type[BaseModel]] = {
     "case": Case,
     "pack": PackHeader,
+    "pair": PairModel,
     "prediction": Prediction,
     "schema": SchemaModel,
     "skill_config": SkillConfig,
@@ -34,6 +36,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         made[f"{name}.json"] = schema
     _accept_case_shorthands(made["case.json"])
     _accept_pack_shorthands(made["pack.json"])
+    _accept_pair_shorthands(made["pair.json"])
     return made
 
 
@@ -56,6 +59,15 @@ def _accept_pack_shorthands(schema: dict[str, Any]) -> None:
     }
     scripts = schema["$defs"]["SnapshotModel"]["properties"]["scripts"]
     scripts["additionalProperties"] = {"anyOf": [_TEXT, scripts["additionalProperties"]]}
+
+
+def _accept_pair_shorthands(schema: dict[str, Any]) -> None:
+    """Let a policy be a preset's name, an id be a number, and `predicted` stand for `pred`."""
+    schema["properties"]["policy"]["anyOf"].append(_TEXT)
+    schema["properties"]["id"] = {"anyOf": [schema["properties"]["id"], {"type": "integer"}]}
+    schema["properties"]["predicted"] = schema["properties"]["pred"]
+    schema["required"].remove("pred")
+    schema["oneOf"] = [{"required": ["pred"]}, {"required": ["predicted"]}]
 
 
 def rendered() -> dict[str, str]:

@@ -14,6 +14,8 @@ import click
 
 COMMANDS = {
     "run": "Judge an agent's SQL against gold in isolated databases.",
+    "rescore": "Judge a run's stored rows again under other policies, without a database.",
+    "compare": "Judge pairs of relations without a database.",
     "init": "Start a pack of your own in a new folder.",
     "list": "List packs, metrics, dialects, policies, formats or reports.",
     "snapshot": "Build or list snapshot images.",

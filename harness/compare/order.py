@@ -127,14 +127,17 @@ def _arranged(groups: list[int], keys: list[Key], level: int, flips: tuple[bool,
 
 
 def resolve_policy(
-    policy: Policy, *, facts: OrderFacts | None, gold: Relation, probe: Relation | None
+    policy: Policy, *, facts: OrderFacts | None, gold: Relation, probe: Relation | None, gold_sql: str | None = None
 ) -> tuple[Policy, GoldOrder | None]:
     """Turn auto, or keys without order_keys, into tie groups by the gold's ORDER BY; exact where that is impossible.
 
-    `probe` is the gold run again with hidden keys as last columns and one row more than its LIMIT.
+    `probe` is the gold run again with hidden keys as last columns and one row more than its LIMIT. `gold_sql` matters
+    to peers alone: Spider looks for "order by" anywhere in the text, be it in a subquery or a literal.
     """
     if policy.peer is not None:
-        return policy, exact_order(len(gold.rows)) if facts is not None and facts.keys else None
+        searched = policy.peer == "spider" and gold_sql is not None
+        ordered = "order by" in (gold_sql or "").lower() if searched else facts is not None and bool(facts.keys)
+        return policy, exact_order(len(gold.rows)) if ordered else None
     if policy.row_order in ("ignore", "exact") or policy.order_keys:
         return policy, None
     if facts is None or not facts.keys:

@@ -59,6 +59,14 @@ class ComparisonRecord(_Record):
     looser: str | None = None
 
 
+class OrderRecord(_Record):
+    """The outermost ORDER BY: for each key its output column, direction, place of NULLs and text; then the LIMIT."""
+
+    keys: tuple[tuple[int | None, str, str | None, str], ...]
+    limit: int | None = None
+    has_limit: bool = False
+
+
 class StructureRecord(_Record):
     """What the parser extracted from one SQL text."""
 
@@ -71,6 +79,7 @@ class StructureRecord(_Record):
     joins: tuple[str, ...] = ()
     group_by: tuple[str, ...] = ()
     aggregates: tuple[str, ...] = ()
+    order: OrderRecord | None = None
     processed_sql: str = ""
 
 
@@ -88,7 +97,8 @@ class CaseResult(_Record):
     """One case, one dialect, one trial: what was asked, answered and decided, and why.
 
     `gold_columns` and `predicted_columns` name the result columns; the shapes are (rows, columns). `cause` is None
-    on a match. `database` is the snapshot id the prediction ran on.
+    on a match. `database` is the snapshot id the prediction ran on. `policy_overrides` are the case's own
+    fields of the policy: with them and the gold's order a verdict can be found again from stored rows.
     """
 
     format: int = FORMAT
@@ -119,6 +129,7 @@ class CaseResult(_Record):
     gold_status: str = "native"
     partial: float | None = None
     policy_digest: str = ""
+    policy_overrides: dict[str, Any] | None = None
     order_required: bool | None = None
     allow_extra_predicted_columns: bool | None = None
     scenario: str | None = None

@@ -12,11 +12,12 @@ from harness.results.case_result import (
     ComparisonRecord,
     DifferenceRecord,
     GuardRecord,
+    OrderRecord,
     ScoreRecord,
     StructureRecord,
 )
 from harness.results.evidence import Evidence, Score
-from harness.results.parsed import ParsedQuery, TableRef
+from harness.results.parsed import OrderFacts, ParsedQuery, TableRef
 from harness.results.verdicts import Comparison, GuardVerdict
 
 
@@ -43,8 +44,8 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         cause=evidence.cause,
         scores={name: _score(score) for name, score in scores},
         guard=_guard(evidence.guard),
-        comparison=_comparison(execution.comparison if execution else None),
-        strict=_comparison(execution.strict if execution else None),
+        comparison=_compared(execution.comparison if execution else None),
+        strict=_compared(execution.strict if execution else None),
         gold_structure=_structure(evidence.gold_parsed),
         predicted_structure=_structure(evidence.predicted_parsed),
         gold_shape=_shape(gold),
@@ -54,6 +55,7 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         gold_status="native" if evidence.gold_sql is not None else "unavailable",
         partial=execution.partial if execution else None,
         policy_digest=evidence.policy.digest,
+        policy_overrides=None if case.policy is None else case.policy.model_dump(mode="json", exclude_none=True),
         order_required=case.order_required,
         allow_extra_predicted_columns=case.allow_extra_predicted_columns,
         scenario=case.scenario,
@@ -99,10 +101,13 @@ def _row(row: Row | None) -> list[object] | None:
     return None if row is None else [encode(cell) for cell in row]
 
 
-def _comparison(comparison: Comparison | None) -> ComparisonRecord | None:
-    """Return the comparator's record."""
-    if comparison is None:
-        return None
+def _compared(comparison: Comparison | None) -> ComparisonRecord | None:
+    """Return the comparator's record, None where nothing was compared."""
+    return None if comparison is None else comparison_record(comparison)
+
+
+def comparison_record(comparison: Comparison) -> ComparisonRecord:
+    """Return the written record of a comparison."""
     first = comparison.first
     return ComparisonRecord(
         verdict=comparison.verdict,
@@ -141,8 +146,17 @@ def _structure(parsed: ParsedQuery | None) -> StructureRecord | None:
         joins=parsed.joins,
         group_by=parsed.group_by,
         aggregates=parsed.aggregates,
+        order=_order(parsed.order),
         processed_sql=parsed.processed_sql,
     )
+
+
+def _order(facts: OrderFacts | None) -> OrderRecord | None:
+    """Return the record of the outermost ORDER BY."""
+    if facts is None:
+        return None
+    keys = tuple((key.column, key.direction, key.nulls, key.sql) for key in facts.keys)
+    return OrderRecord(keys=keys, limit=facts.limit, has_limit=facts.has_limit)
 
 
 def _shape(outcome: Outcome | None) -> tuple[int, int] | None:

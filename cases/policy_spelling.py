@@ -1,0 +1,38 @@
+"""Read a policy as a command line spells it: a preset's name, or the name and fields after it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from cases.errors import InputError
+from cases.faults import Faults
+from cases.policy import Policy, PolicyOverrides
+from cases.presets import merge, preset
+
+_FIELD_START = re.compile(r"\+(?=[a-z_0-9]+=)")
+
+
+def policy_named(text: str) -> Policy:
+    """Return the policy a command line names: a preset, or a preset plus fields (`strict+rel_tol=1e-6+text_case=fold`).
+
+    Raises: InputError for an unknown preset or field, or a value its field cannot hold.
+    """
+    name, *fields = _FIELD_START.split(text.strip())
+    values = dict(field.split("=", 1) for field in fields)
+    if len(values) != len(fields):
+        raise InputError(f"{text!r} sets a field twice", field="policy", remedy="Name each field once")
+    faults = Faults()
+    found = faults.validate(
+        PolicyOverrides, {field: _value(value) for field, value in values.items()}, file="--policy", line=lambda _: None
+    )
+    faults.check()
+    return merge(preset(name), found)
+
+
+def _value(text: str) -> object:
+    """Return a field's value: JSON where it is JSON, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

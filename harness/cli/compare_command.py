@@ -1,0 +1,174 @@
+"""`sqlassay compare PAIRS`: judge pairs of relations without any database, one line in, one line out."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from cases.pairs import Pair
+    from harness.results.case_result import ComparisonRecord
+
+FORMS = ("json", "text", "markdown", "html")
+
+Writer = "Callable[[Pair, ComparisonRecord], str]"
+"""Turns one judged pair into what is written about it."""
+
+
+@click.command("compare")
+@click.argument("pairs")
+@click.option(
+    "--policy", metavar="NAME", default="strict", help="Policy below each line's own fields (default strict)."
+)
+@click.option("--out", metavar="FILE", help="Write there instead of to standard output.")
+@click.option(
+    "--evidence", type=click.Choice(FORMS), help="Show the evidence too: in the JSON lines, or as text, Markdown, HTML."
+)
+def command(pairs: str, policy: str, out: str | None, evidence: str | None) -> int:
+    """Judge pairs of relations without any database.
+
+    PAIRS is a JSON lines file (- for standard input): {"id", "policy", "gold": {"columns", "rows"}, "pred": {…}} with
+    rows in typed JSON. For each line one JSON line {"id", "verdict", "reason", "rule"} is written. A malformed line
+    is named on standard error, the others are judged all the same, and the exit code is 2.
+    """
+    from cases.policy_spelling import policy_named
+
+    base = policy_named(policy)
+    counts: Counter[str] = Counter()
+    bad = 0
+    with _opened(pairs) as stream, _target(out) as target:
+        source = Path("<stdin>" if pairs == "-" else pairs)
+        write = _writer(evidence, color=out is None and sys.stdout.isatty())
+        target.write(_head(evidence, source))
+        for judged in _judged(stream, source, base):
+            if isinstance(judged, Exception):
+                bad += 1
+                sys.stderr.write(f"INPUT: {judged}\n")
+            else:
+                counts[judged[1].verdict] += 1
+                target.write(write(*judged))
+        target.write("</body></html>\n" if evidence == "html" else "")
+        target.flush()
+    return _ended(counts, bad, pairs)
+
+
+@contextmanager
+def _opened(pairs: str) -> Iterator[IO[bytes]]:
+    """Open the pairs for reading.
+
+    Raises: InputError where there is no such file.
+    """
+    from cases.errors import InputError
+
+    if pairs == "-":
+        yield sys.stdin.buffer
+        return
+    path = Path(pairs)
+    if path.is_dir():
+        raise InputError("is a folder", file=pairs, remedy="Name a file of JSON lines, or - for standard input")
+    try:
+        stream = path.open("rb")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=pairs, remedy="Check the path") from None
+    with stream:
+        yield stream
+
+
+@contextmanager
+def _target(out: str | None) -> Iterator[IO[str]]:
+    """Open what is written to.
+
+    Raises: InfrastructureError where it cannot be written.
+    """
+    from cases.errors import InfrastructureError
+
+    if out is None:
+        yield sys.stdout
+        return
+    try:
+        target = Path(out).open("w", encoding="utf-8", newline="\n")  # noqa: SIM115 (closed below)
+    except OSError as error:
+        raise InfrastructureError(f"{out} cannot be written ({error.strerror})", remedy="Name another --out") from None
+    with target:
+        yield target
+
+
+def _judged(stream: IO[bytes], name: Path, base: object) -> Iterator[tuple[Pair, ComparisonRecord] | Exception]:
+    """Yield each pair with its verdict, or the error that makes a line none; one line is held at a time."""
+    from cases.errors import InputError
+    from cases.pairs import placed, read_pairs
+    from harness.compare import compare
+    from harness.results.records import comparison_record
+
+    for pair in read_pairs(stream, name, base):  # type: ignore[arg-type]
+        if isinstance(pair, InputError):
+            yield pair
+            continue
+        try:
+            yield pair, comparison_record(compare(pair.gold, pair.predicted, pair.policy))
+        except InputError as error:
+            yield placed(error, name, pair.line)
+
+
+def _writer(evidence: str | None, *, color: bool) -> Callable[[Pair, ComparisonRecord], str]:
+    """Return what turns a judged pair into text."""
+    if evidence is None or evidence == "json":
+        return lambda pair, record: _json_line(pair, record, whole=evidence == "json")
+    from harness.reports import evidence_media as media
+    from harness.reports.escape import markdown_code
+    from harness.reports.evidence import Sheet, sheet
+
+    forms: dict[str, Callable[[Sheet, str], str]] = {
+        "text": lambda shown, name: media.terminal(shown, name, color=color) + "\n",
+        "markdown": lambda shown, name: f"## {markdown_code(name)}\n\n{media.markdown_evidence(shown)}\n\n",
+        "html": lambda shown, name: media.html_evidence(shown, name) + "\n",
+    }
+    form = forms[evidence]
+
+    def write(pair: Pair, record: ComparisonRecord) -> str:
+        """Return the pair's evidence in the chosen form."""
+        names = [[column.name for column in side.columns] for side in (pair.gold, pair.predicted)]
+        return form(sheet(record, *names), pair.id)
+
+    return write
+
+
+def _json_line(pair: Pair, record: ComparisonRecord, *, whole: bool) -> str:
+    """Return one JSON line; `whole` adds all evidence."""
+    import json
+
+    from harness.reports.escape import json_text
+
+    value: dict[str, object] = {"id": pair.id, "verdict": record.verdict, "reason": record.reason, "rule": record.rule}
+    if whole:
+        value |= record.model_dump(mode="json", exclude=set(value))
+    return json_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) + "\n"
+
+
+def _head(evidence: str | None, source: Path) -> str:
+    """Return what stands before the first pair."""
+    if evidence != "html":
+        return ""
+    from harness.reports.evidence_media import html_head
+
+    return html_head(f"sqlassay compare: {source.name}") + "\n"
+
+
+def _ended(counts: Counter[str], bad: int, pairs: str) -> int:
+    """Say on standard error how it ended, so that standard output holds the answers alone; return the exit code."""
+    total = sum(counts.values())
+    shares = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("match", "mismatch", "undecided"))
+    if bad:
+        line, code = f"INPUT: {bad} malformed lines, {total} pairs judged: {shares}", 2
+    elif not total:
+        line, code = f"NOTHING SCORABLE: no pair in {pairs}", 5
+    else:
+        line, code = f"OK: {total} pairs: {shares}", 0
+    sys.stderr.write(f"{line} (exit {code})\n")
+    return code

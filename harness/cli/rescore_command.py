@@ -1,0 +1,57 @@
+"""`sqlassay rescore RUN`: judge a run's stored rows again under other policies, without a database."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.command("rescore")
+@click.argument("run")
+@click.option(
+    "--policy",
+    metavar="A,B",
+    multiple=True,
+    help="Policies to judge by (default strict): presets, or a preset plus fields as in strict+rel_tol=1e-6.",
+)
+@click.option("--out", metavar="DIR", help="Folder for rescore.json and rescore.md (default: the run's own).")
+def command(run: str, policy: tuple[str, ...], out: str | None) -> int:
+    """Judge a run's stored rows again under other policies, without a database.
+
+    RUN is a run folder. Its own policy is judged again too: a recorded verdict that is not found again ends with
+    exit code 3. Rows that were not kept (--store-rows diff or none) are counted, never guessed.
+    """
+    from cases.policy_spelling import policy_named
+    from harness.reports.rescored import terminal
+    from harness.run.rescore import rescore
+
+    names = [name for part in (policy or ("strict",)) for name in _names(part)]
+    found = rescore(Path(run), [(name, policy_named(name)) for name in names])
+    _write(found, Path(out or run))
+    sys.stdout.write(terminal(found) + "\n")
+    return int(found.exit_code)
+
+
+def _names(text: str) -> list[str]:
+    """Return the policies of a list with commas; a comma inside brackets belongs to a field."""
+    import re
+
+    return [name.strip() for name in re.split(r",(?![^\[]*\])", text) if name.strip()]
+
+
+def _write(found: object, folder: Path) -> None:
+    """Write both files.
+
+    Raises: InfrastructureError where the folder cannot be written.
+    """
+    from cases.errors import InfrastructureError
+    from harness.reports.rescored import write
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write(found, folder)  # type: ignore[arg-type]
+    except OSError as error:
+        message = f"{folder} cannot be written ({error.strerror})"
+        raise InfrastructureError(message, remedy="Name another folder with --out") from None

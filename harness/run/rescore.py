@@ -1,0 +1,221 @@
+"""Judge a finished run's stored rows again under other policies: no database, no engine, no agent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from cases.case import Case
+from cases.errors import InputError
+from cases.policy import Policy, PolicyOverrides
+from cases.presets import case_policy
+from cases.relation import Relation
+from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
+from harness.compare import compare, resolve_policy
+from harness.results.case_result import CaseResult, ComparisonRecord
+from harness.results.parsed import OrderFacts, OrderKey
+from harness.results.records import comparison_record
+from harness.results.rescored import Flip, PolicyTotal, Rescored
+from harness.store.reading import StoredRun, has_rows, read_relations, read_run
+
+OWN = "run"
+"""Names the run's own policy among those it is judged by again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One result with the comparison under each policy."""
+
+    result: CaseResult
+    under: dict[str, ComparisonRecord]
+
+
+def rescore(path: Path, policies: Sequence[tuple[str, Policy]]) -> Rescored:
+    """Judge every result of a run folder whose rows were stored, under its own policy and the named ones.
+
+    A policy is laid under each case's own choices, as `sqlassay run --policy` does; a peer's keeps the peer's rule.
+    Where a peer is named, `strict` is judged too.
+    Raises: InputError where the folder is damaged or a policy cannot be applied.
+    """
+    run = read_run(path)
+    chosen = {OWN: _own(run)} | dict(policies)
+    if any(policy.peer for policy in chosen.values()) and Policy() not in chosen.values():
+        chosen["strict"] = Policy()
+    compared = [result for result in run.results if has_rows(result)]
+    judged: list[_Judged] = []
+    missing: list[str] = []
+    for result in compared:
+        sides = read_relations(run, result)
+        if sides is None:
+            missing.append(_label(result))
+        else:
+            under = {name: _judge(result, sides, policy) for name, policy in chosen.items()}
+            judged.append(_Judged(result, under))
+    return _rescored(run, chosen, compared, judged, tuple(missing))
+
+
+def _own(run: StoredRun) -> Policy:
+    """Return the policy the run was judged by.
+
+    Raises: InputError where the manifest's policy is not one.
+    """
+    try:
+        return Policy.model_validate(run.manifest.policy)
+    except ValueError as error:
+        message = f"no policy of this version: {str(error).splitlines()[0]}"
+        remedy = "Use the version that wrote it"
+        raise InputError(message, file=run.path / "manifest.json", field="policy", remedy=remedy) from None
+
+
+def _judge(result: CaseResult, sides: dict[str, Relation], policy: Policy) -> ComparisonRecord:
+    """Return one result's comparison under a policy and the case's own choices."""
+    gold, predicted = sides["gold"], sides["predicted"]
+    resolved, order = resolve_policy(
+        case_policy(policy, _case(result)),
+        facts=_order_facts(result),
+        gold=gold,
+        probe=sides.get("probe"),
+        gold_sql=result.gold_sql,
+    )
+    return comparison_record(compare(gold, predicted, resolved, order=order))
+
+
+def _case(result: CaseResult) -> Case:
+    """Return as much of the case as its policy needs.
+
+    Raises: InputError where the result's own fields of the policy are none.
+    """
+    try:
+        own = result.policy_overrides
+        return Case(
+            id=result.case_id,
+            question=result.question,
+            snapshot=result.snapshot,
+            order_required=result.order_required,
+            allow_extra_predicted_columns=result.allow_extra_predicted_columns,
+            policy=None if own is None else PolicyOverrides.model_validate(own),
+        )
+    except ValueError as error:
+        message = f"case '{result.case_id}' cannot be judged again: {str(error).splitlines()[0]}"
+        remedy = "The folder is damaged or was changed: run the evaluation again"
+        raise InputError(message, file="results.jsonl", field="policy_overrides", remedy=remedy) from None
+
+
+def _order_facts(result: CaseResult) -> OrderFacts | None:
+    """Return the gold's outermost ORDER BY as the run's own parser saw it, names resolved against the catalogue."""
+    order = None if result.gold_structure is None else result.gold_structure.order
+    if order is None:
+        return None
+    keys = tuple(
+        OrderKey(column, cast(Literal["asc", "desc"], direction), cast(Literal["first", "last"] | None, nulls), sql)
+        for column, direction, nulls, sql in order.keys
+    )
+    return OrderFacts(keys, order.limit, order.has_limit, None)
+
+
+def _rescored(
+    run: StoredRun,
+    chosen: dict[str, Policy],
+    compared: Sequence[CaseResult],
+    judged: Sequence[_Judged],
+    missing: tuple[str, ...],
+) -> Rescored:
+    """Return the whole answer: totals, flips, and what could not be judged or found again."""
+    scorable = sum(result.verdict not in UNSCORABLE for result in run.results)
+    lost = tuple(_label(one.result) for one in judged if one.under[OWN].verdict != one.result.verdict.value)
+    flips = tuple(_flip(one) for one in judged if len({one.result.verdict.value, *_verdicts(one)}) > 1)
+    whole = scorable if not missing else None
+    totals = tuple(_total(name, policy, judged, whole) for name, policy in chosen.items())
+    code = _exit_code(run, judged, lost)
+    return Rescored(
+        run_id=run.manifest.run_id,
+        pack=run.manifest.pack,
+        dialect=run.manifest.dialect,
+        own_policy=str(run.manifest.settings.get("policy", run.manifest.policy_digest)),
+        store_rows=str(run.manifest.settings.get("store_rows", "unknown")),
+        results=len(run.results),
+        compared=len(compared),
+        judged=len(judged),
+        scorable=scorable,
+        carried=dict(sorted(Counter(r.verdict.value for r in run.results if not has_rows(r)).items())),
+        not_stored=missing,
+        not_reproduced=lost,
+        totals=totals,
+        flips=flips,
+        exit_code=code,
+        verdict_line=_verdict_line(code, totals, judged, missing, lost, flips),
+    )
+
+
+def _verdicts(one: _Judged) -> list[str]:
+    """Return the verdict under each policy."""
+    return [record.verdict for record in one.under.values()]
+
+
+def _flip(one: _Judged) -> Flip:
+    """Return a result on which verdicts differ, with every policy's evidence."""
+    result = one.result
+    return Flip(
+        case_id=result.case_id,
+        trial=result.trial,
+        recorded=result.verdict.value,
+        judged=one.under,
+        gold_columns=result.gold_columns,
+        predicted_columns=result.predicted_columns,
+    )
+
+
+def _total(name: str, policy: Policy, judged: Sequence[_Judged], scorable: int | None) -> PolicyTotal:
+    """Count one policy's verdicts; the accuracy has the run's own denominator, and none where rows are missing."""
+    counts = Counter(one.under[name].verdict for one in judged)
+    return PolicyTotal(
+        name=name,
+        digest=policy.digest,
+        peer=policy.peer,
+        n=len(judged),
+        match=counts["match"],
+        mismatch=counts["mismatch"],
+        undecided=counts["undecided"],
+        accuracy=counts["match"] / scorable if scorable else None,
+    )
+
+
+def _exit_code(run: StoredRun, judged: Sequence[_Judged], lost: Sequence[str]) -> ExitCode:
+    """Return 3 where a recorded verdict is not found again or a fault of ours is in the run, 5 without a judged one."""
+    ours = {Verdict.GOLD_ERROR, Verdict.INFRASTRUCTURE}
+    codes = {ExitCode.OK}
+    if lost or any(result.verdict in ours for result in run.results):
+        codes.add(ExitCode.INFRASTRUCTURE)
+    if not judged:
+        codes.add(ExitCode.NOTHING_SCORABLE)
+    return worst(codes)
+
+
+def _verdict_line(
+    code: ExitCode,
+    totals: Sequence[PolicyTotal],
+    judged: Sequence[_Judged],
+    missing: Sequence[str],
+    lost: Sequence[str],
+    flips: Sequence[Flip],
+) -> str:
+    """Return the last line printed: it says the same as the exit code."""
+    if not judged:
+        why = f"the rows of {len(missing)} compared results were not stored" if missing else "nothing was compared"
+        line = f"NOTHING SCORABLE: {why}" if code is ExitCode.NOTHING_SCORABLE else f"NOT WHOLE: {why}"
+        return f"{line} (exit {int(code)})"
+    counts = ", ".join(f"{total.name} {total.match}" for total in totals)
+    rest = f", {len(missing)} have no stored rows" if missing else ""
+    share = f"{len(judged)} results judged again{rest}; matches: {counts}; {len(flips)} differ"
+    if lost:
+        return f"NOT WHOLE: {len(lost)} recorded verdicts are not found again; {share} (exit {int(code)})"
+    word = "OK" if code is ExitCode.OK else "NOT WHOLE: gold errors or infrastructure failures in the run"
+    return f"{word}: {share} (exit {int(code)})"
+
+
+def _label(result: CaseResult) -> str:
+    """Name a result: its case id, and its trial where there are several."""
+    return result.case_id if result.trial == 0 else f"{result.case_id} (trial {result.trial})"

@@ -1,0 +1,146 @@
+"""Read a finished run's folder back: manifest, results and stored rows, refusing whatever is torn or tampered with."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from cases.errors import InputError
+from cases.faults import Faults
+from cases.reading import MAX_DOCUMENT, json_lines, parse_json, read_text, to_text
+from cases.relation import Relation
+from cases.typed_json import relation_from_json
+from harness.results.case_result import FORMAT, CaseResult
+from harness.results.run_result import Manifest
+from harness.store.folder import MANIFEST, RELATIONS, RESULTS, file_name
+
+SIDES = ("gold", "probe", "predicted")
+MOST_BYTES = 1024 * 1024 * 1024
+"""What one stored side may take unpacked; a result limit is far below."""
+
+_REMEDY = "The folder is damaged or was changed: run the evaluation again"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A run as its folder tells it, without its stored rows."""
+
+    path: Path
+    manifest: Manifest
+    results: tuple[CaseResult, ...]
+
+
+def read_run(path: Path) -> StoredRun:
+    """Return the run a folder holds.
+
+    Raises: InputError where it is no run folder, the run did not finish, or a file is damaged.
+    """
+    if not (path / MANIFEST).is_file():
+        remedy = "Name a folder that `sqlassay run` left"
+        raise InputError(f"is no run folder: it has no {MANIFEST}", file=path, remedy=remedy)
+    if not (path / RESULTS).is_file():
+        raise InputError(f"has no {RESULTS}: the run did not finish", file=path, remedy="Run the evaluation again")
+    value = parse_json(read_text(path / MANIFEST), path / MANIFEST)
+    _check_format(value, path / MANIFEST, None)
+    faults = Faults()
+    manifest = faults.validate(Manifest, value, file=path / MANIFEST, line=lambda _: None)
+    faults.check()
+    if manifest is None:
+        raise AssertionError("a manifest without a fault is one")
+    return StoredRun(path, manifest, _results(path / RESULTS))
+
+
+def _results(path: Path) -> tuple[CaseResult, ...]:
+    """Return every result, in file order; each case and trial stands once."""
+    found: dict[tuple[str, int], CaseResult] = {}
+    for record in json_lines(path, limit=MAX_DOCUMENT):
+        _check_format(record.value, path, record.line)
+        faults = Faults()
+        result = faults.validate(CaseResult, record.value, file=path, line=lambda _, at=record.line: at)  # type: ignore[misc]
+        faults.check()
+        if result is None:
+            raise AssertionError("a line without a fault is a result")
+        if result.key in found:
+            message = f"case '{result.case_id}' trial {result.trial} stands twice"
+            raise InputError(message, file=path, line=record.line, field="case_id", remedy=_REMEDY)
+        found[result.key] = result
+    return tuple(found.values())
+
+
+def _check_format(value: object, path: Path, line: int | None) -> dict[str, object]:
+    """Return the object; refuse what is none, or is of a format this version does not know."""
+    if not isinstance(value, dict):
+        raise InputError("an object is expected", file=path, line=line, remedy=_REMEDY)
+    if value.get("format") != FORMAT:
+        message = f"format {value.get('format')!r} is not known, only {FORMAT}"
+        raise InputError(message, file=path, line=line, field="format", remedy="Use the version that wrote it")
+    return value
+
+
+def has_rows(result: CaseResult) -> bool:
+    """Tell whether rows were compared: a failure, a blocked text or a change of state has none."""
+    return result.comparison is not None and result.gold_shape is not None and result.predicted_shape is not None
+
+
+def read_relations(run: StoredRun, result: CaseResult) -> dict[str, Relation] | None:
+    """Return the stored sides of a result (gold, probe, predicted); None where its rows were not stored.
+
+    Raises: InputError where the file is torn, belongs to another result, or disagrees with results.jsonl.
+    """
+    path = run.path / RELATIONS / f"{file_name(result.case_id)}.{result.trial}.jsonl.gz"
+    if not path.is_file():
+        return None
+    sides: dict[str, Relation] = {}
+    try:
+        with gzip.open(path) as stream:
+            number = 0
+            while data := stream.readline(MOST_BYTES + 1):
+                number += 1
+                name, relation = _side(data, path, number, result)
+                if name in sides:
+                    raise InputError(f"side {name} stands twice", file=path, line=number, field="side", remedy=_REMEDY)
+                sides[name] = relation
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"cannot be unpacked: {error}", file=path, remedy=_REMEDY) from None
+    _check_sides(sides, path, result)
+    return sides
+
+
+def _side(data: bytes, path: Path, line: int, result: CaseResult) -> tuple[str, Relation]:
+    """Return one stored line as its side's name and relation."""
+    if len(data) > MOST_BYTES:
+        raise InputError(f"line is longer than {MOST_BYTES:,} bytes", file=path, line=line, remedy=_REMEDY)
+    value = parse_json(to_text(data, path, first_line=line), path, line=line)
+    value = _check_format(value, path, line)
+    if (value.get("case_id"), value.get("trial")) != result.key:
+        message = f"belongs to case {value.get('case_id')!r} trial {value.get('trial')!r}"
+        raise InputError(message, file=path, line=line, field="case_id", remedy=_REMEDY)
+    name = value.get("side")
+    if not isinstance(name, str) or name not in SIDES:
+        raise InputError(f"{name!r} is no side", file=path, line=line, field="side", remedy=_REMEDY)
+    rest = {key: item for key, item in value.items() if key not in ("format", "case_id", "trial", "side")}
+    try:
+        return name, relation_from_json(rest, field=name)
+    except InputError as error:
+        message = error.message.removeprefix(f"{error.field}: ")
+        raise InputError(message, file=path, line=line, field=error.field, remedy=_REMEDY) from None
+
+
+def _check_sides(sides: dict[str, Relation], path: Path, result: CaseResult) -> None:
+    """Refuse stored rows that results.jsonl does not speak of."""
+    said = {
+        "gold": (result.gold_shape, result.gold_columns),
+        "predicted": (result.predicted_shape, result.predicted_columns),
+    }
+    for name, (shape, columns) in said.items():
+        relation = sides.get(name)
+        if relation is None and has_rows(result):
+            raise InputError(f"has no {name} rows", file=path, field=name, remedy=_REMEDY)
+        if relation is None or not has_rows(result):
+            continue
+        names = tuple(column.name for column in relation.columns)
+        if relation.shape != shape or names != columns:
+            message = f"{name} rows are not those of {RESULTS}: {relation.shape}, not {shape} rows and columns"
+            raise InputError(message, file=path, field=name, remedy=_REMEDY)
