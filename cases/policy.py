@@ -30,6 +30,7 @@ class Policy(BaseModel):
     float32_rel_tol: float = Field(default=1e-6, ge=0)
     scale_aware: bool = False
     bool_as_int: bool = True
+    bits_as_int: bool = False
     text_numbers: bool = False
     temporal_text: bool = True
     date_midnight: bool = True
@@ -71,6 +72,7 @@ class PolicyOverrides(BaseModel):
     float32_rel_tol: float | None = Field(default=None, ge=0)
     scale_aware: bool | None = None
     bool_as_int: bool | None = None
+    bits_as_int: bool | None = None
     text_numbers: bool | None = None
     temporal_text: bool | None = None
     date_midnight: bool | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TypeAlias
 from uuid import UUID
@@ -47,6 +47,11 @@ def _far(load: Callable[[str], object]) -> Loader:
             return FarTemporal(text)
 
     return loader
+
+
+def _time(text: str) -> time | timedelta:
+    """Read a time of day; the end of the day, which Python's time lacks, is its length."""
+    return timedelta(days=1) if text == "24:00:00" else time.fromisoformat(text)
 
 
 def interval(text: str) -> Interval:
@@ -135,7 +140,7 @@ _SCALARS: tuple[tuple[int, int, Kind, Loader], ...] = (
     (1042, 1014, Kind.CHAR, str),
     (1043, 1015, Kind.TEXT, str),
     (1082, 1182, Kind.DATE, _far(date.fromisoformat)),
-    (1083, 1183, Kind.TIME, _far(time.fromisoformat)),
+    (1083, 1183, Kind.TIME, _far(_time)),
     (1114, 1115, Kind.TIMESTAMP, _far(datetime.fromisoformat)),
     (1184, 1185, Kind.TIMESTAMPTZ, _far(datetime.fromisoformat)),
     (1186, 1187, Kind.INTERVAL, _far(interval)),

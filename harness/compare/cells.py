@@ -18,13 +18,14 @@ from typing import cast
 from uuid import UUID
 
 from cases.policy import Policy
-from cases.relation import FarTemporal, Interval, Json
+from cases.relation import FarTemporal, Interval, Json, Kind
 from harness.compare import temporal
 from harness.compare.documents import freeze, read_document
 from harness.compare.numbers import Number, Tolerance, half_unit, near, scale_of, whole
 
 Atom = tuple[object, ...]
 
+_BITS = re.compile(r"[01]+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _TIMES = frozenset({"date", "ts", "inst", "dur", "timetz"})
@@ -33,16 +34,25 @@ _NULL: Atom = ("null",)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What a policy says about cells, with the tolerance that holds for the columns at hand."""
+    """What a policy says about cells, with the tolerance that holds for the columns at hand.
+
+    `bits` where one of them holds bit strings that the policy reads as the numbers they spell.
+    """
 
     policy: Policy
     tolerance: Tolerance
+    bits: bool = False
 
     @classmethod
-    def of(cls, policy: Policy, *, float32: bool = False) -> Rules:
-        """Return the rules of a policy; float32 columns get its wider relative tolerance."""
-        relative = max(policy.rel_tol, policy.float32_rel_tol) if float32 else policy.rel_tol
-        return cls(policy, Tolerance(relative, policy.abs_tol))
+    def of(cls, policy: Policy, *kinds: Kind) -> Rules:
+        """Return the rules of a policy for columns of these kinds; float32 gets its wider relative tolerance."""
+        relative = max(policy.rel_tol, policy.float32_rel_tol) if Kind.FLOAT32 in kinds else policy.rel_tol
+        return cls(policy, Tolerance(relative, policy.abs_tol), policy.bits_as_int and Kind.BITS in kinds)
+
+    @property
+    def texts_may_be_numbers(self) -> bool:
+        """Tell whether a text may equal a number."""
+        return self.policy.text_numbers or self.bits
 
     def exact(self) -> Rules:
         """Return the same rules without any tolerance: canonical equality."""
@@ -73,13 +83,36 @@ class Rules:
             return self._reads_as(left, cast(str, right[1]))
         if kinds == ("seq", "seq"):
             return self._same_items(cast(tuple[Atom, ...], left[1]), cast(tuple[Atom, ...], right[1]))
-        if set(kinds) == {"seq", "json"}:
-            return _document_of(left) == _document_of(right)
+        if kinds == ("seq", "json"):
+            return self._spells(left, cast(tuple[object, ...], right[1]))
+        if kinds == ("json", "seq"):
+            return self._spells(right, cast(tuple[object, ...], left[1]))
         return self._same_moment(left, right)
 
     def _same_items(self, left: tuple[Atom, ...], right: tuple[Atom, ...]) -> bool:
         """Tell whether two arrays are equal item by item."""
         return len(left) == len(right) and all(map(self.same, left, right))
+
+    def _spells(self, atom: Atom, document: tuple[object, ...]) -> bool:
+        """Tell whether an array, or an item of one, is what a JSON value says: JSON has few types of its own."""
+        kind, value = atom[0], document[-1]
+        if kind == "seq" and document[0] == "l":
+            items, spelt = cast(tuple[Atom, ...], atom[1]), cast(tuple[tuple[object, ...], ...], value)
+            return len(items) == len(spelt) and all(map(self._spells, items, spelt))
+        if kind == "num" and document[0] == "n":
+            return self._close(atom, _number(cast(Number, value)))
+        if kind == "num" and document[0] == "bool":
+            return self.policy.bool_as_int and atom[1:] == ("i", int(cast(bool, value)))
+        if document[0] == "s" and kind not in ("text", "seq", "json"):
+            return self._reads_as(atom, cast(str, value))
+        return self._document_of(atom) == document
+
+    @staticmethod
+    def _document_of(atom: Atom) -> object:
+        """Return the JSON value that a NULL, boolean, text or document within an array is written as."""
+        names = {"null": "null", "bool": "bool", "text": "s"}
+        kind = cast(str, atom[0])
+        return atom[1] if kind == "json" else (names.get(kind, kind), *atom[1:])
 
     def _close(self, left: Atom, right: Atom) -> bool:
         """Compare two numbers: exactly where both are whole and not both floats, else within tolerance."""
@@ -121,6 +154,8 @@ class Rules:
                 return (found[0], temporal.cut(cast(int, found[1]), policy.temporal_precision))
         if policy.uuid_text and "uuid" in kinds and _UUID.fullmatch(text):
             return ("uuid", UUID(text).int)
+        if self.bits and "num" in kinds and _BITS.fullmatch(text):
+            return _number(int(text, 2))
         if policy.text_numbers and "num" in kinds and _NUMBER.fullmatch(text):
             return _number(Decimal(text))
         if policy.json_text and kinds & {"json", "seq"}:
@@ -171,19 +206,6 @@ def canonical(atom: Atom) -> Atom:
     if atom[0] == "seq":
         return ("seq", tuple(canonical(item) for item in cast(tuple[Atom, ...], atom[1])))
     return atom
-
-
-def _document_of(atom: Atom) -> object:
-    """Return the JSON value of a json atom, or of an array seen as JSON."""
-    if atom[0] == "json":
-        return atom[1]
-    if atom[0] == "seq":
-        return ("l", tuple(_document_of(item) for item in cast(tuple[Atom, ...], atom[1])))
-    if atom[0] == "null":
-        return ("null",)
-    if atom[0] == "num":
-        return freeze(atom[2], spell=str)
-    return ("s", atom[1]) if atom[0] == "text" else atom
 
 
 def _far(text: str) -> Atom:

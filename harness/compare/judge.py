@@ -59,9 +59,9 @@ class Table:
             self._columns = list(zip(*self.relation.rows, strict=True)) if self.relation.rows else [()] * width
         return self._columns
 
-    def is_float32(self, column: int) -> bool:
-        """Tell whether a column holds single-precision floats."""
-        return self.relation.columns[column].kind is Kind.FLOAT32
+    def kind(self, column: int) -> Kind:
+        """Return a column's kind."""
+        return self.relation.columns[column].kind
 
 
 def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None, *, steps: int = _STEPS) -> Judgement:
@@ -165,8 +165,7 @@ def _verified(
 def aligned(gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy) -> Aligned:
     """Return both sides' columns under a mapping, each pair with the rules that hold for it."""
     pairs = list(zip(kept, mapping, strict=True))
-    rules = {wide: Rules.of(policy, float32=wide) for wide in (False, True)}
-    chosen = tuple(rules[gold.is_float32(ours) or pred.is_float32(theirs)] for ours, theirs in pairs)
+    chosen = tuple(Rules.of(policy, gold.kind(ours), pred.kind(theirs)) for ours, theirs in pairs)
     ours, theirs = gold.columns, pred.columns
     return Aligned(
         tuple(ours[i] for i, _ in pairs),
@@ -262,8 +261,8 @@ def _candidates(
     gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, budget: Budget
 ) -> Iterator[Mapping]:
     """Yield the mappings that necessary conditions leave, for one order of the tie groups after another."""
-    wide = any(map(gold.is_float32, kept)) or any(map(pred.is_float32, range(len(pred.relation.columns))))
-    coded = encode([gold.columns[column] for column in kept], pred.columns, Rules.of(policy, float32=wide))
+    kinds = (column.kind for table in (gold, pred) for column in table.relation.columns)
+    coded = encode([gold.columns[column] for column in kept], pred.columns, Rules.of(policy, *kinds))
     marked = policy.names == "match"
     gold_marks = tuple(gold.relation.columns[column].name.casefold() if marked else "" for column in kept)
     pred_marks = tuple(column.name.casefold() if marked else "" for column in pred.relation.columns)

@@ -33,15 +33,18 @@ def column_edges(gold: Relation, pred: Relation, kept: Sequence[int], policy: Po
     """Return, for each kept gold column, the predicted columns that hold the same bag of values."""
     ours = list(zip(*gold.rows, strict=True)) if gold.rows else [()] * len(gold.columns)
     theirs = list(zip(*pred.rows, strict=True)) if pred.rows else [()] * len(pred.columns)
-    rules = Rules.of(policy)
+    kinds = frozenset(column.kind for column in (*gold.columns, *pred.columns))
+    rules = Rules.of(policy, *kinds)
+    special = rules != Rules.of(policy)
     coded = encode([ours[column] for column in kept], theirs, rules)
     bags = [Counter(keys) for keys in coded.pred]
     edges: list[list[int]] = []
     for column, keys in zip(kept, coded.gold, strict=True):
         bag = Counter(keys)
         alike = [index for index, other in enumerate(bags) if other == bag]
-        undecided = not coded.loose.isdisjoint(bag)
-        edges.append([index for index in alike if not undecided or _same_bag(ours[column], theirs[index], rules)])
+        undecided = special or not coded.loose.isdisjoint(bag)
+        pairs = {index: Rules.of(policy, gold.columns[column].kind, pred.columns[index].kind) for index in alike}
+        edges.append([i for i in alike if not undecided or _same_bag(ours[column], theirs[i], pairs[i])])
     return edges
 
 

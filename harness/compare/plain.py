@@ -28,7 +28,7 @@ def plain(kinds: frozenset[type], columns: Sequence[Cells], rules: Rules) -> boo
         return True
     if rest != {str} or policy.text_case != "exact" or policy.text_trim != "none":
         return False
-    if policy.text_numbers and len(kinds) > 1:
+    if rules.texts_may_be_numbers and len(kinds) > 1:
         return False
     texts = [cell for column in columns for cell in column if isinstance(cell, str)]
     dates = date in kinds and policy.temporal_text  # then no text may look like an ISO date
@@ -45,7 +45,7 @@ def numeric_keys(
     policy = rules.policy
     if not kinds & {float, Decimal} or policy.scale_aware or not policy.bool_as_int or not rules.tolerance.monotone:
         return None
-    if (policy.text_numbers and str in kinds) or not plain(kinds - {float, Decimal}, columns, rules):
+    if (rules.texts_may_be_numbers and str in kinds) or not plain(kinds - {float, Decimal}, columns, rules):
         return None
     try:
         cells = set().union(*columns)

@@ -25,8 +25,9 @@ _STAMP = re.compile(
 )
 _ZONED_TIME = re.compile(_CLOCK + r"(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)", re.IGNORECASE | re.ASCII)
 _SPAN = re.compile(
-    r"(?:(?P<years>[+-]?\d{1,6}) years? ?)?(?:(?P<months>[+-]?\d{1,6}) mons? ?)?(?:(?P<days>[+-]?\d{1,9}) days?,? ?)?"
-    r"(?:(?P<minus>[+-])?" + _CLOCK + r")?(?<![ ,])",
+    r"(?:(?P<years>[+-]?\d{1,6}) years? ?)?(?:(?P<months>[+-]?\d{1,6}) mon(?:th)?s? ?)?"
+    r"(?:(?P<days>[+-]?\d{1,9}) days?,? ?)?"
+    r"(?:(?P<micros>[+-]?\d{1,18}) microseconds?|(?P<minus>[+-])?" + _CLOCK + r")?(?<![ ,])",
     re.ASCII,
 )
 _ISO_SPAN = re.compile(
@@ -119,10 +120,14 @@ def _read_stamp(found: re.Match[str]) -> Atom | None:
 
 
 def _read_duration(text: str) -> Atom | None:
-    """Read `[N years ][N mons ][N days, ][-][H:MM[:SS[.f]]]` as engines and Python print it, or `PnDTnHnMnS`."""
+    """Read `[N years ][N mons ][N days, ][-][H:MM[:SS[.f]]]` as engines and Python print it, or `PnDTnHnMnS`.
+
+    `N months N days N microseconds` is how our own schemas keep an interval where the engine has none.
+    """
     found = _SPAN.fullmatch(text) if text else None
     if found:
         micros = _clock_micros(found) * (-1 if found["minus"] == "-" else 1) if found["hour"] else 0
+        micros += int(found["micros"] or 0)
         return ("dur", _days(found) * _DAY + micros)
     found = _ISO_SPAN.fullmatch(text)
     if found is None:

@@ -26,7 +26,7 @@ CASES = [
     (1082, "2024-02-29", Kind.DATE, dt.date(2024, 2, 29)),
     (1082, "0044-03-15 BC", Kind.DATE, FarTemporal("0044-03-15 BC")),
     (1082, "12024-01-01", Kind.DATE, FarTemporal("12024-01-01")),
-    (1083, "24:00:00", Kind.TIME, FarTemporal("24:00:00")),
+    (1083, "24:00:00", Kind.TIME, dt.timedelta(days=1)),
     (1083, "01:02:03.5", Kind.TIME, dt.time(1, 2, 3, 500_000)),
     (1114, "2024-01-01 00:00:00.25", Kind.TIMESTAMP, dt.datetime(2024, 1, 1, 0, 0, 0, 250_000)),  # noqa: DTZ001
     (1184, "infinity", Kind.TIMESTAMPTZ, FarTemporal("infinity")),
