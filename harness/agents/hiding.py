@@ -39,14 +39,9 @@ class Veil:
     hidden: tuple[str, ...]
     frozen: tuple[str, ...]
 
-    def command(self, program: Sequence[str], *, pipes: Sequence[int] = (), lifeline: int | None = None) -> list[str]:
-        """Return the command that runs a program behind this veil; it alone holds `pipes` then."""
-        settings = {
-            "hidden": self.hidden,
-            "frozen": self.frozen,
-            "pipes": pipes,
-            "lifeline": [] if lifeline is None else [lifeline],
-        }
+    def command(self, program: Sequence[str], *lifelines: int) -> list[str]:
+        """Return the command that runs a program behind this veil, for as long as no lifeline's other end closes."""
+        settings = {"hidden": self.hidden, "frozen": self.frozen, "lifelines": lifelines}
         return [sys.executable, "-P", veil.__file__, json.dumps(settings), *program]
 
 

@@ -40,7 +40,7 @@ class ChildProcess:
         descriptors = (requests, answers, lifeline)
         argv = [sys.executable, "-P", child.__file__, *map(str, descriptors), target, str(folder)]
         if veil is not None:
-            argv = veil.command(argv, pipes=(requests, answers), lifeline=lifeline)
+            argv = veil.command(argv, lifeline)
         try:
             self._process = subprocess.Popen(
                 argv,

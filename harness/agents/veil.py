@@ -2,7 +2,8 @@
 
 Runs as `python veil.py SETTINGS PROGRAM…` (settings as JSON). Three processes: the outer one masks paths in a mount
 namespace of its own and watches the lifeline; the inner one is process 1 of a process namespace, so that no process
-of the harness can be named; the agent runs below both in a user namespace, where the masks are locked even for root.
+of the harness can be named; the agent runs below both in a user namespace, from where the masks cannot be
+lifted even by root.
 """
 
 from __future__ import annotations
@@ -53,10 +54,9 @@ def main(settings: Mapping[str, Any], program: Sequence[str]) -> int:
     ended, tell = os.pipe()
     inner = os.fork()
     if inner == 0:
-        _guarded(lambda: _inner(program, tell, settings["pipes"]))
+        _guarded(lambda: _inner(program, tell))
     os.close(tell)
-    _close(settings["pipes"])
-    if ended not in select.select([ended, *settings["lifeline"]], [], [])[0]:
+    if ended not in select.select([ended, *settings["lifelines"]], [], [])[0]:
         os.kill(inner, signal.SIGKILL)
     status = os.read(ended, 16)
     os.waitpid(inner, 0)
@@ -82,9 +82,7 @@ def _cover(hidden: Sequence[str], frozen: Sequence[str]) -> None:
         mount(path, path, "", MS_BIND | MS_REC)
         _read_only(path)
     mounts = read_mounts()
-    targets = {name for path in hidden for name in aliases(path, mounts)}
-    # The deepest first, as a masked folder no longer has the names below it.
-    for path in sorted(targets, key=lambda name: -name.count("/")):
+    for path in {name for path in hidden for name in aliases(path, mounts)}:
         _mask(path)
     for path in _raw_disks("/dev"):
         mount("/dev/null", path, "", MS_BIND)
@@ -143,7 +141,7 @@ def _guarded(work: Callable[[], int]) -> None:
         os._exit(code)
 
 
-def _inner(program: Sequence[str], tell: int, pipes: Sequence[int]) -> int:
+def _inner(program: Sequence[str], tell: int) -> int:
     """Be process 1: give the agent its own /proc and user namespace, reap every orphan, say how the agent ended."""
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
@@ -164,8 +162,6 @@ def _inner(program: Sequence[str], tell: int, pipes: Sequence[int]) -> int:
         for kind in ("uid_map", "gid_map"):
             Path(f"/proc/{agent}/{kind}").write_text(_same_map(Path(f"/proc/self/{kind}").read_text()))
         os.write(say_mapped, b"1")
-    # Only the agent holds its pipes now, so that their end shows when it ends.
-    _close(pipes)
     while True:
         ended, status = os.wait()
         if ended == agent:
@@ -180,19 +176,13 @@ def _same_map(ours: str) -> str:
 
 
 def _agent(program: Sequence[str], say_ready: int, mapped: int) -> int:
-    """Enter the user namespace in which every mount so far is locked, and become the program."""
-    call("unshare", CLONE_NEWUSER | CLONE_NEWNS)
+    """Enter a user namespace without rights over the mounts, which are locked in any it makes, and become the program."""
+    call("unshare", CLONE_NEWUSER)
     os.write(say_ready, b"1")
     if not os.read(mapped, 1):
         return 1
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     os.execv(program[0], program)  # noqa: S606 - the agent itself
-
-
-def _close(descriptors: Sequence[int]) -> None:
-    """Close pipes that only the agent may hold."""
-    for descriptor in descriptors:
-        os.close(descriptor)
 
 
 def _end_as(status: int) -> int:

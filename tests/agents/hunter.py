@@ -123,7 +123,11 @@ def _kernel() -> Iterator[tuple[str, bytes]]:
                 yield f"engine {engine}", b"GOLD-0000000000000000"
             except OSError:
                 pass
-    for knob in ("/proc/sys/kernel/core_pattern", "/sys/kernel/uevent_helper", "/proc/sysrq-trigger"):
+    # One file of the kernel that takes a write is one too many: some of them run programs outside.
+    knobs = [Path("/proc/sys/kernel/core_pattern"), Path("/proc/sysrq-trigger")]
+    for folder in (Path("/sys/kernel"), Path("/sys/fs/cgroup"), Path("/sys/kernel/tracing"), Path("/sys/block")):
+        knobs += [path for path in folder.glob("*") if path.is_file()]
+    for knob in knobs:
         try:
             os.close(os.open(knob, os.O_WRONLY))
             yield f"knob {knob}", b"GOLD-0000000000000000"

@@ -21,7 +21,7 @@ from harness.agents.request import AgentRequest
 pytestmark = pytest.mark.jail
 
 BODY = r"""
-import asyncio, ctypes, os, sys, time
+import asyncio, ctypes, os, re, sys, time
 from pathlib import Path
 
 def answer(request):
@@ -56,6 +56,9 @@ def answer(request):
     if mode == "pid":
         time.sleep(0.3)
         return os.readlink("/proc/self/ns/pid")
+    if mode == "stuck":
+        Path(request.context["file"]).write_text(os.readlink("/proc/self/ns/pid"))
+        re.match("(a+)+$", "a" * 60 + "b")  # holds the interpreter's lock for longer than anyone waits
     if mode == "grandchild":
         import subprocess
         subprocess.Popen(["sleep", request.context["seconds"]], start_new_session=True)
@@ -248,22 +251,27 @@ def test_close_leaves_no_process_and_no_answer(folder: Path) -> None:
     assert "closed" in _ask(agent, "text")[1]
 
 
-def test_a_killed_harness_takes_the_agent_along(folder: Path) -> None:
-    """When the harness is killed outright, the child ends by itself."""
+@pytest.mark.parametrize("mode", ["pid", "stuck"])
+def test_a_killed_harness_takes_the_agent_along(folder: Path, tmp_path: Path, mode: str) -> None:
+    """When the harness is killed outright, the child ends by itself, even while no Python can run in it."""
     script = textwrap.dedent(f"""
         import sys, time
         from pathlib import Path
         from harness.agents.callable import CallableAgent
         from harness.agents.request import AgentRequest
         agent = CallableAgent("my_agent:answer", folder=Path({str(folder)!r}))
-        print(agent.predict(AgentRequest(case_id="c", question="pid", dialect="sqlite")).sql, flush=True)
+        context = {{"file": {str(tmp_path / "namespace")!r}}}
+        request = AgentRequest(case_id="c", question={mode!r}, dialect="sqlite", context=context)
+        Path(context["file"]).write_text(agent.predict(request).sql)
         time.sleep(60)
     """)
-    harness = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    assert harness.stdout is not None
-    namespace = harness.stdout.readline().strip()
-    assert _alive(namespace) != []
-    os.kill(harness.pid, 9)
-    harness.wait()
-    harness.stdout.close()
+    file = tmp_path / "namespace"
+    with subprocess.Popen([sys.executable, "-c", script]) as harness:
+        for _ in range(500):
+            if file.exists() and file.read_text():
+                break
+            time.sleep(0.02)
+        namespace = file.read_text()
+        assert _alive(namespace) != []
+        os.kill(harness.pid, 9)
     assert _ends(namespace) is True

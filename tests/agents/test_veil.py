@@ -90,10 +90,10 @@ def test_the_hunter_finds_gold_that_is_not_hidden(gold: tuple[str, list[Path]], 
 
 
 def test_gold_is_hidden_where_its_disk_is_mounted_once_more(gold: tuple[str, list[Path]], tmp_path: Path) -> None:
-    """A bind mount of the folder above, and one of a folder inside, are masked with it."""
-    _, paths = gold
-    (tmp_path / "twin").mkdir()
-    (tmp_path / "part").mkdir()
+    """A second mount of the folder above, of a folder inside and of the processes is masked; our own view is not."""
+    token, paths = gold
+    for name in ("twin", "part", "twin-proc"):
+        (tmp_path / name).mkdir()
     script = textwrap.dedent(f"""
         import sys
         sys.path[:0] = [{str(ROOT)!r}]
@@ -104,14 +104,18 @@ def test_gold_is_hidden_where_its_disk_is_mounted_once_more(gold: tuple[str, lis
         agent = CallableAgent({str(HUNTER)!r} + ":answer", hide=paths)
         twins = [str(path).replace("/disk/", "/twin/") for path in paths] + [{str(tmp_path / "part")!r}]
         context = {{"paths": twins, "place": {str(tmp_path)!r}}}
-        answer = agent.predict(AgentRequest(case_id="c", question="q", dialect="sqlite", context=context))
+        answer = agent.predict(AgentRequest(case_id="c", question="q", dialect="sqlite", context=context, deadline=60))
+        print(agent.problems, answer.metadata, paths[0].read_text())
         agent.close()
-        print(agent.problems, answer.metadata)
     """)
-    mounts = f"mount --bind {tmp_path}/disk {tmp_path}/twin && mount --bind {tmp_path}/disk/pack/deep {tmp_path}/part"
-    inside = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", f'{mounts} && exec "$@"', "sh"]
-    done = subprocess.run([*inside, sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.stdout.strip(), done.stderr) == ("() {'found': []}", "")
+    mounts = [f"mount --bind {tmp_path}/disk {tmp_path}/twin", f"mount --bind {tmp_path}/disk/pack/deep {tmp_path}/part"]
+    if os.geteuid() == 0:
+        mounts += [f"mount -t proc proc {tmp_path}/twin-proc", "mount --make-rshared /"]
+    inside = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh"]
+    command = [*inside, sys.executable, "-c", script]
+    env = {**os.environ, "SQLASSAY_GOLD": token}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert (done.stdout.strip(), done.stderr) == (f"() {{'found': []}} {token}", "")
 
 
 AT_HOME = r"""
