@@ -37,8 +37,6 @@ class Faults:
         except ValidationError as error:
             for detail in error.errors(include_url=False):
                 self.add(_fault(model, detail, file, line(detail["loc"])))
-        except RecursionError:
-            self.add(InputError("nested too deeply", file=file, line=line(()), remedy="Flatten the value"))
         return None
 
     def check(self) -> None:

@@ -178,16 +178,15 @@ def _element_starts(text: str, key: str | None) -> list[int]:
 
 
 def _list_under(text: str, decoder: json.JSONDecoder, position: int, key: str) -> int:
-    """Return the offset past the `[` of the list under a key of the top object."""
+    """Return the offset past the `[` of the list under a key that the top object is known to have."""
     position = _skip(text, position)
-    while text[position] == '"':
+    while True:
         name, position = decoder.raw_decode(text, position)
         position = _skip(text, _skip(text, position) + 1)
         if name == key:
             return position + 1
         _, position = decoder.raw_decode(text, position)
         position = _skip(text, _skip(text, position) + 1)
-    return len(text)
 
 
 def _skip(text: str, position: int) -> int:

@@ -78,7 +78,7 @@ class SkillFormat:
 
 def _has_gold(path: Path) -> bool:
     """Return True for a JSON file with the one field every row of a dataset has; a folder may hold any other."""
-    return path.is_file() and b'"ground_truth_sql"' in path.read_bytes()
+    return asks(path.is_file) and b'"ground_truth_sql"' in path.read_bytes()
 
 
 def _files(path: Path) -> tuple[Path | None, Path | None]:

@@ -129,16 +129,18 @@ def _fields(text: str, path: Path, line: int) -> list[Field]:
 
 def _logical_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Join physical lines until their quotes are even."""
-    start, pending = 0, b""
+    start, size, quotes = 0, 0, 0
+    pending: list[bytes] = []
     for number, data in enumerate(_physical_lines(path), start=1):
         start = start or number
-        pending += data
-        if len(pending) > MAX_LINE:
+        pending.append(data)
+        # Counted as they come: a quote left open would otherwise cost the square of the file's size.
+        size, quotes = size + len(data), quotes + data.count(b'"')
+        if size > MAX_LINE:
             raise InputError("record is too long", file=path, line=start, remedy="Close the quote that is left open")
-        if pending.count(b'"') % 2 == 0:
-            text = to_text(pending, path, first_line=start).removesuffix("\n").removesuffix("\r")
-            yield start, text
-            start, pending = 0, b""
+        if quotes % 2 == 0:
+            yield start, to_text(b"".join(pending), path, first_line=start).removesuffix("\n").removesuffix("\r")
+            start, size, quotes, pending = 0, 0, 0, []
     if pending:
         raise InputError("quote is never closed", file=path, line=start, remedy="Close the quoted field")
 

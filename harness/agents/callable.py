@@ -52,9 +52,7 @@ class CallableAgent:
         self._target = target
         self._folder = (folder or Path.cwd()).resolve()
         self._start_seconds = start_seconds
-        self._veil, self.problems = veil_for(
-            place, self._folder, hide, engine=os.environ.get("DOCKER_HOST", "")
-        )
+        self._veil, self.problems = veil_for(place, self._folder, hide, engine=os.environ.get("DOCKER_HOST", ""))
         # Guards that a child is used by one thread at a time and none is started after close.
         self._lock = threading.Lock()
         self._idle: list[ChildProcess] = []

@@ -111,7 +111,12 @@ def _starters(engine: str) -> tuple[Path, ...]:
 
 def _frozen() -> tuple[str, ...]:
     """Return what the harness itself will still import or run: an agent that rewrites it would run as the harness."""
-    paths = [Path(sys.prefix), Path(sys.base_prefix), Path(site.getusersitepackages()), *(_ROOT / name for name in _OURS)]
+    paths = [
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        Path(site.getusersitepackages()),
+        *(_ROOT / name for name in _OURS),
+    ]
     return tuple(dict.fromkeys(str(path.resolve()) for path in paths if path.exists()))
 
 

@@ -1,5 +1,6 @@
 """An agent that hunts for the gold with everything root has; it returns each way that led to a token."""
 
+import contextlib
 import ctypes
 import os
 import re
@@ -78,10 +79,8 @@ def _processes(paths: list[Path]) -> Iterator[tuple[str, bytes]]:
         for path in paths:
             for root in ("root", "cwd"):
                 yield f"{one}/{root}{path}", _read(Path(f"{one}/{root}{path}"))
-        try:
+        with contextlib.suppress(OSError):
             yield from ((str(link), _read(link)) for link in (one / "fd").iterdir())
-        except OSError:
-            pass
         for call in (_libc.ptrace(_ATTACH, int(one.name), 0, 0),):
             if call == 0 and _owner(one) != os.getpid():
                 yield f"ptrace {one}", b"GOLD-0000000000000000"
@@ -110,7 +109,7 @@ def _kernel() -> Iterator[tuple[str, bytes]]:
                 yield f"disk {path}", b"GOLD-0000000000000000"
     node = Path("/tmp", f"node-{os.getpid()}-{os.urandom(4).hex()}")
     try:
-        os.mknod(node, stat.S_IFBLK | 0o600, os.stat("/").st_dev)
+        os.mknod(node, stat.S_IFBLK | 0o600, Path("/").stat().st_dev)
         yield "mknod", b"GOLD-0000000000000000" if _read(node, 512) else b""
     except OSError:
         pass

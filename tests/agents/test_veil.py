@@ -108,7 +108,10 @@ def test_gold_is_hidden_where_its_disk_is_mounted_once_more(gold: tuple[str, lis
         print(agent.problems, answer.metadata, paths[0].read_text())
         agent.close()
     """)
-    mounts = [f"mount --bind {tmp_path}/disk {tmp_path}/twin", f"mount --bind {tmp_path}/disk/pack/deep {tmp_path}/part"]
+    mounts = [
+        f"mount --bind {tmp_path}/disk {tmp_path}/twin",
+        f"mount --bind {tmp_path}/disk/pack/deep {tmp_path}/part",
+    ]
     if os.geteuid() == 0:
         mounts += [f"mount -t proc proc {tmp_path}/twin-proc", "mount --make-rshared /"]
     inside = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh"]
@@ -309,7 +312,9 @@ def test_a_veil_that_hangs_or_cannot_start_is_a_fault(monkeypatch: pytest.Monkey
 def test_an_agent_of_an_ordinary_user_is_veiled_as_well(tmp_path: Path) -> None:
     """Without root, a user namespace gives the rights to mask."""
     interpreter = Path("/usr/bin/python3")
-    version = subprocess.run([interpreter, "-c", "import sys; print(sys.version_info[:2])"], capture_output=True, text=True)
+    version = subprocess.run(
+        [interpreter, "-c", "import sys; print(sys.version_info[:2])"], capture_output=True, text=True
+    )
     if version.stdout.strip() != str(sys.version_info[:2]):
         pytest.skip("the system's Python, the one an ordinary user may run here, is another version")
     packages = next(path for path in sys.path if path.endswith("site-packages"))

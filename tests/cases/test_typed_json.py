@@ -139,6 +139,7 @@ def test_readers_accept_these_too(value: object, cell: object) -> None:
         {"$interval": [1, 2]},
         {"$interval": [1, 2, True]},
         {"$interval": "nan"},
+        {"$interval": True},
         {"$interval": "1e99"},
         {"$bytes": "@@"},
         {"$bytes": "AP8"},
