@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -16,7 +16,7 @@ from cases.verdicts import FailureKind
 
 
 class Role(StrEnum):
-    """Who logs in: READER runs predictions and gold, HARNESS is ours (loading, state digests)."""
+    """Who logs in: READER runs queries, WRITER changes rows, OWNER the schema too, HARNESS is ours."""
 
     READER = "reader"
     WRITER = "writer"
@@ -84,11 +84,24 @@ class Session(Protocol):
         """Open a READ ONLY transaction that the statement cannot leave, with the engine's own limits set."""
         ...
 
+    def begin_write(self, limits: Limits) -> None:
+        """Open a transaction in which the login's role may write; on servers of Mode.WRITE alone."""
+        ...
+
     def fetch(self, sql: str, limits: Limits) -> Relation:
         """Run exactly one statement and return its whole result (no rows = a Relation without columns).
 
         Raises:
             StatementError: the statement failed, or its result passed a row or byte limit.
+            SessionLostError: the connection is gone.
+        """
+        ...
+
+    def commit(self) -> None:
+        """Make what the statement changed last.
+
+        Raises:
+            StatementError: it cannot be kept, as where a deferred constraint does not hold.
             SessionLostError: the connection is gone.
         """
         ...
@@ -128,6 +141,7 @@ class ServerRecipe:
     `serve` gives the argv per mode. `socket` is the absolute socket path inside; `port` the TCP port where a
     socket cannot be shared and the options are then `tcp_options`. `extra_files` are (host file, absolute path
     inside) pairs copied in at bake time. `registry_bin_dir` is `{bin}` in the registry image ("" = as in Debian's).
+    `mark` asks, as HARNESS, for what cannot stay the same where anything on the server was written ("" = no such thing).
     """
 
     dialect: str
@@ -149,6 +163,7 @@ class ServerRecipe:
     builder_version: int = 1
     extra_files: tuple[tuple[Path, str], ...] = ()
     registry_bin_dir: str = ""
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +178,8 @@ class GrammarRules:
     are flagged. `utilities` are regexes of whole statements that pass (SHOW, PRAGMA …); their group `table` must be
     in the catalogue. The rest is the lexical level: `string_prefixes` (x'…'), `escape_prefixes` (E'…' with
     backslashes), what ends a `--` comment, ODBC's
-    `{d '…'}`, and `comment_words` that may stand in an executable comment.
+    `{d '…'}`, and `comment_words` that may stand in an executable comment. `known_functions` is every function the
+    engine has, so that a call of one it lacks is told from a call of one that is not allowed (empty = not known).
     """
 
     sqlglot_dialect: str
@@ -197,6 +213,25 @@ class GrammarRules:
     leading_bom: bool = False
     odbc_literals: bool = False
     comment_words: frozenset[str] = frozenset()
+    known_functions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class StateRules:
+    """How the whole state of a database is read, as questions the HARNESS login asks.
+
+    `prepare` is run first. `tables` gives (name, schema or None, 't' or 'v') of every table and view. `schema` are
+    (aspect, question) pairs; the aspect "columns" begins with table and column. A column named `position` is an
+    ordinal, one named `constraint_name` a name the engine may have chosen. `checksum` gives the question for a large
+    table's (count, digest…) from its quoted name and columns, None where its rows are read in pages instead.
+    `derived` makes more aspects from those that were asked.
+    """
+
+    tables: str
+    schema: tuple[tuple[str, str], ...]
+    prepare: tuple[str, ...] = ()
+    checksum: Callable[[str, Sequence[str]], str] | None = None
+    derived: Callable[[Mapping[str, Relation]], Mapping[str, Relation]] | None = None
 
 
 class Adapter(Protocol):
@@ -212,6 +247,19 @@ class Adapter(Protocol):
     @property
     def rules(self) -> GrammarRules:
         """Return the grammar rules the guard reads."""
+        ...
+
+    @property
+    def state(self) -> StateRules:
+        """Return how the state a statement leaves is read."""
+        ...
+
+    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+        """Run a case's trusted setup SQL on a WRITE-mode server, each text of one statement or several.
+
+        Raises:
+            GoldBrokenError: a statement of it failed.
+        """
         ...
 
     def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:

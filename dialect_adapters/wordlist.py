@@ -1,7 +1,8 @@
-"""Word lists beside the code that reads them: function allow-lists and the like."""
+"""Lists beside the code that reads them: function allow-lists, and what the engines themselves have."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -14,6 +15,28 @@ def read_words(path: Path) -> frozenset[str]:
     """Return the words of a list file, lower-cased; `#` starts a comment that names a group."""
     lines = path.read_text(encoding="utf-8").splitlines()
     return frozenset[str]().union(*(words(line.split("#", 1)[0].lower()) for line in lines))
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFunction:
+    """A function the engine has: its kind and its volatility (`-` where the engine does not say)."""
+
+    kind: str
+    volatility: str
+
+
+def read_catalogue(path: Path) -> dict[str, EngineFunction]:
+    """Return every function of a catalogue file by its name."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    fields = [line.split() for line in lines if not line.startswith("#")]
+    return {name: EngineFunction(kind, volatility) for name, kind, volatility in fields}
+
+
+def read_reasons(path: Path) -> dict[str, str]:
+    """Return the reviewed exceptions of a list, `name: reason` a line."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    pairs = [line.partition(": ") for line in lines if line and not line.startswith("#")]
+    return {name: reason for name, _, reason in pairs}
 
 
 PAREN_WORDS = words("""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import PAREN_WORDS, read_words, words
+from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _NAME = r"(?:`[^`]+`|\w+)"
 _TABLE = rf"(?:(?P<schema>{_NAME})\.)?(?P<table>{_NAME})"
@@ -16,6 +16,7 @@ _CATALOGUE_VIEWS = "columns tables views statistics table_constraints key_column
 RULES = GrammarRules(
     sqlglot_dialect="mysql",
     functions=read_words(Path(__file__).with_name("functions.txt")),
+    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))),
     gaming=words("""
         rand uuid now sysdate curdate curtime current_date current_time current_timestamp localtime localtimestamp
         unix_timestamp utc_date utc_time utc_timestamp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import PAREN_WORDS, read_words, words
+from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _SHOWABLE = (
     "server_version|server_version_num|timezone|time zone|datestyle|intervalstyle|client_encoding|server_encoding"
@@ -19,6 +19,7 @@ _CATALOGUE_VIEWS = "columns tables views table_constraints key_column_usage refe
 RULES = GrammarRules(
     sqlglot_dialect="postgres",
     functions=read_words(Path(__file__).with_name("functions.txt")),
+    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))),
     gaming=words("""
         random random_normal gen_random_uuid clock_timestamp statement_timestamp transaction_timestamp now timeofday
         array_sample array_shuffle current_date current_time current_timestamp localtime localtimestamp age

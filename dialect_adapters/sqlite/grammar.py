@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import PAREN_WORDS, read_words
+from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words
 
 _NAME = r"(?:\"[^\"]+\"|`[^`]+`|\[[^\]]+\]|'[^']+'|\w+)"
 _TABLE_PRAGMAS = "table_info|table_xinfo|foreign_key_list|index_list"
@@ -14,6 +14,7 @@ _READ_PRAGMAS = "user_version|schema_version|foreign_keys|encoding|page_count|pa
 RULES = GrammarRules(
     sqlglot_dialect="sqlite",
     functions=read_words(Path(__file__).with_name("functions.txt")),
+    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))),
     gaming=frozenset({"random", "randomblob", "current_date", "current_time", "current_timestamp"}),
     system_schemas=frozenset({"temp"}),
     visible_system_tables=frozenset({"sqlite_master", "sqlite_schema"}),

@@ -10,6 +10,7 @@ from dialect_adapters.contract import GrammarRules
 from harness.guard.lexer import Lexed, Token, lex
 from harness.guard.names import Names, call_trouble, table_trouble, word_trouble
 from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES
+from harness.guard.second import disagreement
 from harness.results.parsed import SYNTAX_ERROR, ParsedQuery
 from harness.results.verdicts import GuardVerdict
 
@@ -48,6 +49,8 @@ def check(
         return utility
     no = no or _word_trouble(parsed, lexed, rules, names) or _parse_trouble(parsed, lexed)
     no = no or _tree_trouble(parsed, lexed, rules, profile) or _name_trouble(parsed, lexed, names, profile)
+    if no is None and (trouble := disagreement(parsed, rules)) is not None:
+        no = _No(*trouble)
     if no is not None:
         return _rejected(no, parsed, lexed, profile)
     return GuardVerdict(True, "allowed", flags=_flags(parsed, lexed, rules, names))

@@ -16,12 +16,16 @@ _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One piece of code: a word, quoted name, string, number or punctuation mark, lower-cased and unquoted."""
+    """One piece of code: a word, quoted name, string, number or punctuation mark, lower-cased and unquoted.
+
+    `spelled` keeps a word as it stands in the text.
+    """
 
     kind: str
     text: str
     start: int
     end: int
+    spelled: str = ""
 
 
 @dataclass(slots=True)
@@ -162,7 +166,7 @@ def _token(match: re.Match[str], kind: str, lexed: Lexed, sql: str) -> int:
         lexed.tokens.append(Token("name", text[1:-1].replace(quote * 2, quote).lower(), start, end))
         return end
     lexed.spans.append((start, end, "c"))
-    lexed.tokens.append(Token(kind, text.lower(), start, end))
+    lexed.tokens.append(Token(kind, text.lower(), start, end, text))
     lexed.problem = _trouble(kind, text, start, end, before, sql)
     return end
 

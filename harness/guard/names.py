@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
@@ -72,19 +73,50 @@ def table_trouble(name: str, schema: str | None, names: Names) -> Trouble | None
     return None
 
 
+def _aliases(tokens: Sequence[Token]) -> frozenset[str]:
+    """Return the names outside ASCII that AS gives and that every engine and the parser read alike.
+
+    That is so for letters without marks or another case: none is a blank or a sign to anyone, no engine folds it, and
+    no parser makes a keyword of it by raising it to capitals.
+    """
+    pairs = zip(tokens, tokens[1:], strict=False)
+    return frozenset(
+        name.text
+        for before, name in pairs
+        if before.text == "as" and before.kind == "word" and name.kind == "word" and _plain_letters(name.spelled)
+    )
+
+
+def _plain_letters(name: str) -> bool:
+    """Return True where every character outside ASCII is a small letter, and not all become ASCII as capitals."""
+    letters = [character for character in name if not character.isascii()]
+    plain = all(letter.isalpha() and letter.lower() == letter and letter.islower() for letter in letters)
+    return plain and not name.upper().isascii() and unicodedata.is_normalized("NFKC", name)
+
+
 def word_trouble(tokens: Sequence[Token], names: Names) -> Trouble | None:
     """Say which word is denied wherever it stands, None where none is."""
     rules = names.rules
+    aliases = _aliases(tokens)
     for token in tokens:
         if token.kind not in {"word", "name"}:
             continue
         text = token.text
-        if token.kind == "word" and not text.isascii() and not names.known(text):
+        if token.kind == "word" and not text.isascii() and text not in aliases and not names.known(text):
             return f"'{text}' is not ASCII and names nothing in the catalogue", "text"
         denied = text in rules.denied_words or (rules.system_prefixes and text.startswith(rules.system_prefixes))
         if denied and text not in rules.visible_system_tables | rules.functions and not names.known(text):
             return f"'{text}' reaches the system", "word"
     return None
+
+
+def _call(name: str, rules: GrammarRules, *, qualified: bool) -> Trouble:
+    """Say why a call is rejected; one of a function the engine does not have is a slip, not a danger."""
+    if qualified:
+        return f"'{name}' is called by a qualified name", "function"
+    if rules.known_functions and name not in rules.known_functions | rules.functions:
+        return f"'{name}' is no function of this engine", "unknown_function"
+    return f"'{name}' is not on the function list", "function"
 
 
 def call_trouble(
@@ -106,6 +138,5 @@ def call_trouble(
             continue
         heads[token.text] -= 1
         if heads[token.text] < 0:
-            why = "is called by a qualified name" if qualified else "is not on the function list"
-            return f"'{token.text}' {why}", "function"
+            return _call(token.text, names.rules, qualified=qualified)
     return None

@@ -16,6 +16,7 @@ from harness.parse.lexmap import lexmap, nesting
 from harness.parse.order import order_facts
 from harness.parse.resolve import Resolver
 from harness.parse.scope import folds_quoted, tables_of
+from harness.parse.second import second_reading
 from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
@@ -70,6 +71,7 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[
     if not trees:
         return {**facts, "error": "no statement"}
     facts["rejected"] = [(tree.key, tree.sql(dialect=dialect)[:80]) for tree in trees if isinstance(tree, exp.Command)]
+    facts["second"] = second_reading(sql, dialect)
     return {**facts, **_tree_facts(trees, text, tokens, dialect, tables)}
 
 
@@ -105,6 +107,9 @@ def _list_names(tree: exp.Expr) -> Iterator[str]:
     for schema in tree.find_all(exp.Schema):
         if isinstance(schema.this, exp.Table):
             yield schema.this.name.lower()
+    for key in tree.find_all(exp.IndexColumnConstraint):
+        if isinstance(key.this, exp.Identifier):
+            yield key.this.name.lower()
     for index in tree.find_all(exp.Index):
         table = index.args.get("table")
         if isinstance(table, exp.Table):

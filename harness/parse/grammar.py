@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import cache
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -39,16 +40,22 @@ def parse(tokens: list[Token], text: str, dialect: str) -> list[exp.Expr | None]
     Raises:
         ParseError: the text is not in this dialect's grammar.
     """
-    parser = _spoken(dialect).parser()
-    parser.LAMBDAS = {kind: rule for kind, rule in parser.LAMBDAS.items() if kind is not TokenType.ARROW}
-    parser._parse_term = partial(_term, parser._parse_term)
+    parser = _parser_class(dialect)(dialect=_spoken(dialect))
     trees: list[exp.Expr | None] = parser.parse(tokens, text)
     return trees
 
 
-def _term(original: partial[exp.Expr | None], parse_mod: bool = True) -> exp.Expr | None:  # noqa: ARG001, FBT001, FBT002
-    """Parse sums and products, `%` always among them (the signature is the parser's)."""
-    return original()
+@cache
+def _parser_class(dialect: str) -> Any:
+    """Return the dialect's parser class without the readings that are not our engines'."""
+    base: Any = _spoken(dialect).parser_class
+
+    def term(self: Any, parse_mod: bool = True) -> Any:  # noqa: ARG001, FBT001, FBT002 (the signature is the parser's)
+        """Parse sums and products, `%` always among them."""
+        return base._parse_term(self)
+
+    lambdas = {kind: rule for kind, rule in base.LAMBDAS.items() if kind is not TokenType.ARROW}
+    return type(base)("Parser", (base,), {"LAMBDAS": lambdas, "_parse_term": term})
 
 
 def message(error: Exception, text: str) -> str:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.parse.frames import receive, send
-from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, TableRef
+from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
 
 if TYPE_CHECKING:
     # The worker imports this package too and needs no data models.
@@ -138,10 +138,28 @@ class Parser:
 
 def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
     """Build the frozen value from the worker's plain facts."""
-    order = facts.pop("order", None)
+    order, second = facts.pop("order", None), facts.pop("second", None)
     tables = frozenset(TableRef(*ref) for ref in facts.pop("tables", ()))
     plain = {name: _frozen(name, value) for name, value in facts.items()}
-    return ParsedQuery(sql, dialect, tables=tables, order=None if order is None else _order(order), **plain)
+    return ParsedQuery(
+        sql,
+        dialect,
+        tables=tables,
+        order=None if order is None else _order(order),
+        second=None if second is None else _second(second),
+        **plain,
+    )
+
+
+def _second(facts: dict[str, Any]) -> SecondReading:
+    """Build the second parser's reading."""
+    return SecondReading(
+        error=facts["error"],
+        statements=facts.get("statements", 0),
+        kinds=frozenset(facts.get("kinds", ())),
+        tables=frozenset((name, schema) for name, schema in facts.get("tables", ())),
+        calls=frozenset(facts.get("calls", ())),
+    )
 
 
 def _frozen(name: str, value: Any) -> Any:

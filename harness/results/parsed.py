@@ -47,6 +47,21 @@ class OrderFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondReading:
+    """What a second parser, the engine's own grammar, saw in the same text: `error`, or what stands in it anywhere.
+
+    `kinds` are its statement nodes, `tables` (name, schema or "") every relation named (CTEs too), `calls` the
+    functions called by name.
+    """
+
+    error: str | None
+    statements: int = 0
+    kinds: frozenset[str] = frozenset()
+    tables: frozenset[tuple[str, str]] = frozenset()
+    calls: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedQuery:
     """Facts about one text. `error` is set where it could not be parsed (then only text facts hold).
 
@@ -59,7 +74,8 @@ class ParsedQuery:
     parser read it (s string, i quoted identifier, c code, space for blanks and comments): the guard compares it with
     its own. `list_names` are CTE and table aliases followed by a column list (one entry a mention). `unresolved` are
     qualified names (`source.column`) no column answers to. `explain` are the options where the text is an EXPLAIN
-    (the other facts then describe the explained statement), None elsewhere.
+    (the other facts then describe the explained statement), None elsewhere. `second` is a second parser's reading,
+    None where the dialect has none or it is not installed.
     """
 
     sql: str
@@ -89,3 +105,4 @@ class ParsedQuery:
     list_names: tuple[str, ...] = ()
     unresolved: tuple[str, ...] = ()
     explain: str | None = None
+    second: SecondReading | None = None

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,8 @@ def _check(parser: Parser, sql: str, dialect: str, catalog: Catalog | None, **op
 @pytest.mark.parametrize("row", _TABLE["rows"], ids=lambda row: f"{row['dialect']}: {row['sql'][:60]!r}")
 def test_every_row_gets_its_verdict(parser: Parser, row: dict[str, Any]) -> None:
     """Verdict, deciding node, named statement kind and number of flags are those of the row."""
+    if row.get("second") and find_spec("pglast") is None:
+        pytest.skip("a row for the second parser, extra `guard`")
     catalog = _catalog(row["dialect"], _TABLE["catalogues"][row["dialect"]])
     verdict = _check(parser, row["sql"], row["dialect"], catalog, profile=row.get("profile", "dql"))
     assert verdict.allowed is row["allowed"], verdict.reason

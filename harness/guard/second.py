@@ -1,0 +1,48 @@
+"""Hold two readings of one text against each other: what a second parser sees and the first does not is rejected."""
+
+from __future__ import annotations
+
+from dialect_adapters.contract import GrammarRules
+from harness.results.parsed import ParsedQuery, SecondReading
+
+_KINDS = {
+    "insert": {"InsertStmt"},
+    "update": {"UpdateStmt"},
+    "delete": {"DeleteStmt"},
+    "merge": {"MergeStmt"},
+    "create": {"CreateStmt", "ViewStmt", "IndexStmt", "CreateTableAsStmt"},
+    "drop": {"DropStmt"},
+    "alter": {"AlterTableStmt", "RenameStmt"},
+}
+"""The second parser's statement kinds by the first one's node."""
+
+
+def disagreement(parsed: ParsedQuery, rules: GrammarRules) -> tuple[str, str] | None:
+    """Return why the two readings differ and the node, None where they agree or there is one only."""
+    second = parsed.second
+    if second is None:
+        return None
+    if second.error is not None:
+        return f"the engine's own grammar refuses it: {second.error}", "syntax_error"
+    if second.statements != parsed.statements:
+        return f"two parsers count {parsed.statements} and {second.statements} statements", "disagreement"
+    if unseen := sorted(second.kinds - _expected(parsed)):
+        return f"a second parser sees '{unseen[0]}'", "disagreement"
+    if unseen := sorted(second.calls - rules.functions):
+        return f"a second parser sees a call of '{unseen[0]}'", "disagreement"
+    if unseen := _unseen_tables(parsed, second):
+        return f"a second parser sees the table '{unseen[0]}'", "disagreement"
+    return None
+
+
+def _expected(parsed: ParsedQuery) -> frozenset[str]:
+    """Return the statement kinds that the first reading accounts for."""
+    kinds = {"SelectStmt"} | ({"ExplainStmt"} if parsed.explain is not None else set())
+    return frozenset(kinds.union(*(_KINDS[node] for node in parsed.nodes & _KINDS.keys())))
+
+
+def _unseen_tables(parsed: ParsedQuery, second: SecondReading) -> list[str]:
+    """Return the tables only the second parser sees; a bare name may be a CTE's."""
+    seen = {(table.name, table.schema or "") for table in parsed.tables}
+    ctes = {(name, "") for name in parsed.ctes}
+    return sorted(name for name, _ in second.tables - seen - ctes)
