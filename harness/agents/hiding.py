@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cases.paths import asks
 from harness.agents import veil
 
 _PROBE_SECONDS = 20
@@ -76,9 +77,9 @@ def _histories(paths: Sequence[Path]) -> Iterator[Path]:
     for parent in {parent for path in paths for parent in path.resolve().parents}:
         for name in _HISTORIES:
             place = parent / name
-            if os.path.isfile(place):
+            if asks(place.is_file):
                 yield from _common_folder(place)
-            elif os.path.isdir(place):
+            elif asks(place.is_dir):
                 yield place
 
 
@@ -106,7 +107,7 @@ def _starters(engine: str) -> tuple[Path, ...]:
     paths = [*map(Path, _STARTERS), *(user / name for name in _USER_STARTERS)]
     if engine.startswith("unix://"):
         paths.append(Path(engine.removeprefix("unix://")))
-    return tuple(path.resolve() for path in paths if os.path.exists(path))
+    return tuple(path.resolve() for path in paths if asks(path.exists))
 
 
 def _frozen() -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,6 +74,6 @@ def _join(folder: str, way: str) -> str:
 def _same(one: str, other: str) -> bool:
     """Return whether two paths are one file; what is covered by a later mount is not."""
     try:
-        return os.path.samefile(one, other)
+        return Path(one).samefile(other)
     except OSError:
         return False

@@ -17,8 +17,9 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from cases.paths import asks
 from harness.agents.mounts import Mount, aliases, read_mounts
 from sandboxes.process.launcher import (
     CLONE_NEWNS,
@@ -82,7 +83,7 @@ def _cover(hidden: Sequence[str], frozen: Sequence[str]) -> None:
         mount(path, path, "", MS_BIND | MS_REC)
         _read_only(path)
     mounts = read_mounts()
-    for path in {name for path in hidden for name in aliases(path, mounts)}:
+    for path in {name for one in hidden for name in aliases(one, mounts)}:
         _mask(path)
     for path in _raw_disks("/dev"):
         mount("/dev/null", path, "", MS_BIND)
@@ -96,9 +97,9 @@ def _cover(hidden: Sequence[str], frozen: Sequence[str]) -> None:
 
 def _mask(path: str) -> None:
     """Put an empty folder or an empty file over a path."""
-    if os.path.isdir(path):
+    if asks(Path(path).is_dir):
         mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "mode=0755,size=4k")
-    elif os.path.exists(path):
+    elif asks(Path(path).exists):
         mount("/dev/null", path, "", MS_BIND)
 
 
@@ -112,7 +113,7 @@ def _read_only(path: str) -> None:
 def _raw_disks(folder: str) -> Iterator[str]:
     """Yield every device below a folder through which a disk is read past its file system."""
     for place, _, names in os.walk(folder):
-        for path in (os.path.join(place, name) for name in names):
+        for path in (f"{place}/{name}" for name in names):
             mode = os.lstat(path).st_mode
             if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and os.path.relpath(path, folder).startswith(_RAW_DEVICES)):
                 yield path
@@ -146,7 +147,7 @@ def _inner(program: Sequence[str], tell: int) -> int:
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
     for path in _PROC_KNOBS:
-        if os.geteuid() == 0 and os.path.exists(path):
+        if os.geteuid() == 0 and asks(Path(path).exists):
             mount(path, path, "", MS_BIND | MS_REC)
             _read_only(path)
     ready, say_ready = os.pipe()
@@ -175,14 +176,14 @@ def _same_map(ours: str) -> str:
     return "".join(f"{inside} {inside} {count}\n" for inside, _, count in lines)
 
 
-def _agent(program: Sequence[str], say_ready: int, mapped: int) -> int:
-    """Enter a user namespace without rights over the mounts, which are locked in any it makes, and become the program."""
+def _agent(program: Sequence[str], say_ready: int, mapped: int) -> NoReturn:
+    """Enter a user namespace without rights over the mounts, and become the program."""
     call("unshare", CLONE_NEWUSER)
     os.write(say_ready, b"1")
     if not os.read(mapped, 1):
-        return 1
+        raise OSError("the user namespace got no map")
     call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    os.execv(program[0], program)  # noqa: S606 - the agent itself
+    os.execv(program[0], list(program))  # noqa: S606 - the agent itself
 
 
 def _end_as(status: int) -> int:
