@@ -1,0 +1,21 @@
+-- The data every SQLite attack and look-alike was verified on; gold_answers is a planted stand-in outside `visible`.
+CREATE TABLE customers(id integer primary key, name, email, country, update_date default '2024-01-01', deleted default 0);
+WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 50) INSERT INTO customers(id, name, email, country) SELECT n, 'name' || n, 'e', 'FR' FROM r;
+CREATE TABLE orders(id integer primary key, customer_id int references customers, amount, status, created_at default '2024-02-01');
+CREATE INDEX orders_c ON orders(customer_id);
+WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 500) INSERT INTO orders(id, customer_id, amount, status) SELECT n, n % 50 + 1, n * 1.5, 'paid' FROM r;
+CREATE TABLE t(id integer primary key, v);
+WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 20000) INSERT INTO t SELECT n, printf('%016x%016x', n * 2654435761, n * 40503 + 7) FROM r;
+CREATE TABLE kw("delete", "grant", "update");
+CREATE TABLE kw2(key, "replace", action);
+CREATE TABLE ops(merge_flag, call_count, load_factor, attach_id, pragma_ok, vacuum_model);
+CREATE TABLE grants(grant_amount, revoke_reason, truncate_at);
+CREATE VIRTUAL TABLE fts USING fts5(x);
+INSERT INTO fts VALUES ('hello world');
+CREATE VIRTUAL TABLE f3 USING fts3(x);
+INSERT INTO f3 VALUES ('a b');
+INSERT INTO f3 VALUES ('c d');
+INSERT INTO f3 VALUES ('e f');
+CREATE TABLE gold_answers(q, a);
+INSERT INTO gold_answers VALUES ('q1', 'planted-gold-5d1f42');
+ANALYZE;

@@ -1,0 +1,1 @@
+"""The red team: attacks against each layer alone and all together, judged by their effects."""

@@ -1,0 +1,235 @@
+"""One sandbox an attack runs in, and everything that is looked at before and after to see what the attack did."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cases.errors import SandboxLostError
+from cases.outcome import Failure, Outcome, Rows
+from cases.relation import Relation
+from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, Session, SessionLostError, StatementError
+from dialect_adapters.execute import execute
+from harness.redteam.attacks import filled
+from harness.redteam.bare import BareSession
+from harness.redteam.surroundings import Surroundings, changes
+from harness.redteam.targets import Target
+from sandboxes.contract import Provider, Sandbox, SnapshotImage
+
+PLANTED = re.compile("planted-gold-5d1f")
+OTHER_SESSION = "other-session-7c1b"
+GRACE = 2.0
+"""Seconds past the deadline within which a statement must have been ended."""
+
+_log = logging.getLogger("sqlassay.redteam")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What running one statement gave, what it did, and the seconds until it was over."""
+
+    outcome: Outcome | None
+    effects: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What every arena of a drill stands on."""
+
+    provider: Provider
+    adapter: Adapter
+    image: SnapshotImage
+    target: Target
+    limits: Limits
+    run_id: str
+
+
+class Arena:
+    """A sandbox of one mode and login; used by one thread, replaced as soon as anything in it has changed."""
+
+    def __init__(self, ground: Ground, mode: Mode, role: Role, neighbour: Callable[[], bool]) -> None:
+        """Start nothing yet; `neighbour` says whether another sandbox still answers rightly."""
+        self._ground = ground
+        self._mode = mode
+        self._role = role
+        self._neighbour = neighbour
+        self._database = ground.image.catalog(ground.target.snapshot.id).database
+        self._around = Surroundings()
+        self._sandbox: Sandbox | None = None
+        self._victim: Session | None = None
+        self._victim_id = ""
+        self._state = ""
+        self._answer: Outcome | None = None
+        self.started = 0
+        self.checks: list[float] = []
+
+    def run(self, sql: str, *, template: bool, exhausting: bool) -> Observation:
+        """Run one statement and return what it did; the sandbox is replaced where that was anything.
+
+        Raises:
+            InfrastructureError: no sandbox comes up.
+        """
+        sandbox = self._ready()
+        text = filled(sql, {**self._around.values, "victim": self._victim_id}) if template else sql
+        before = self._around.look()
+        started = time.monotonic()
+        effects: list[str] = []
+        outcome: Outcome | None = None
+        tainted = True
+        try:
+            executed = execute(
+                lambda: self._login(sandbox),
+                text,
+                self._ground.limits,
+                kill=sandbox.kill,
+                died_of_memory=sandbox.died_of_memory,
+            )
+            outcome, tainted = executed.outcome, executed.tainted
+        except SandboxLostError as lost:
+            _log.info("the sandbox was lost: %s", lost)
+            effects.append("server lost")
+        seconds = time.monotonic() - started
+        if seconds > self._ground.limits.timeout + GRACE:
+            effects.append("time")
+        effects += changes(before, self._around.look())
+        effects += self._leaks(outcome, sandbox)
+        if exhausting and not self._neighbour():
+            effects.append("neighbour")
+        effects += self._inside(sandbox, tainted=tainted)
+        if tainted or effects:
+            self._discard()
+        return Observation(outcome, tuple(effects), seconds)
+
+    @property
+    def isolation(self) -> Sandbox:
+        """Return the running sandbox, starting one where there is none."""
+        return self._ready()
+
+    def answers(self) -> bool:
+        """Return whether the sentinel still gets its answer, in time."""
+        sandbox = self._ready()
+        started = time.monotonic()
+        try:
+            right = self._same_answer(self._ask(sandbox))
+        except SandboxLostError:
+            right = False
+        if not right:
+            self._discard()
+        return right and time.monotonic() - started < GRACE
+
+    def close(self) -> None:
+        """Remove the sandbox and what was laid out around it."""
+        self._discard()
+        self._around.close()
+
+    def _ready(self) -> Sandbox:
+        """Return the sandbox, a new one with its state and sentinel taken where there is none."""
+        if self._sandbox is None:
+            ground = self._ground
+            self._sandbox = ground.provider.start(ground.adapter, ground.image, self._mode, ground.run_id)
+            self.started += 1
+            self._state = self._digest(self._sandbox)
+            self._answer = self._ask(self._sandbox)
+            self._seat_victim(self._sandbox)
+        return self._sandbox
+
+    def _login(self, sandbox: Sandbox) -> Session:
+        """Return a session of this arena's role; a privileged one is left without the reader's transaction."""
+        session = sandbox.open(self._database, self._role, Pins())
+        return session if self._role is Role.READER else BareSession(session)
+
+    def _seat_victim(self, sandbox: Sandbox) -> None:
+        """Log another reader in, whose text and life the attack is not to reach."""
+        question = self._ground.target.victim
+        if question is None:
+            return
+        self._victim = sandbox.open(self._database, Role.READER, Pins())
+        found = self._victim.fetch(question, self._ground.limits)
+        self._victim_id = str(found.rows[0][0])
+        self._victim.fetch(f"SELECT '{OTHER_SESSION}'", self._ground.limits)
+
+    def _ask(self, sandbox: Sandbox) -> Outcome | None:
+        """Return the sentinel's answer as the next prediction would get it."""
+        question = self._ground.target.sentinel or "SELECT 1"
+        executed = execute(
+            lambda: sandbox.open(self._database, Role.READER, Pins()),
+            question,
+            Limits(timeout=10.0),
+            kill=sandbox.kill,
+            died_of_memory=sandbox.died_of_memory,
+        )
+        return executed.outcome
+
+    def _same_answer(self, outcome: Outcome | None) -> bool:
+        """Return whether the sentinel's rows are those of the untouched sandbox."""
+        if isinstance(outcome, Rows) and isinstance(self._answer, Rows):
+            return outcome.relation == self._answer.relation
+        return isinstance(outcome, Failure) and isinstance(self._answer, Failure)
+
+    def _digest(self, sandbox: Sandbox) -> str:
+        """Return the digest of everything a statement could have changed, and note what it cost."""
+        started = time.monotonic()
+        digest = self._ground.adapter.state_digest(sandbox.endpoint, self._database)
+        self.checks.append(time.monotonic() - started)
+        return digest
+
+    def _inside(self, sandbox: Sandbox, *, tainted: bool) -> list[str]:
+        """Return the effects inside the sandbox, as far as a server that still answers can tell."""
+        try:
+            found = ["state"] if self._digest(sandbox) != self._state else []
+            if not self._same_answer(self._ask(sandbox)):
+                found.append("answer")
+            return found + self._victim_effects()
+        except (SessionLostError, StatementError, SandboxLostError):
+            return [] if tainted else ["server lost"]
+
+    def _victim_effects(self) -> list[str]:
+        """Return whether the other session was ended or asked to stop."""
+        if self._victim is None:
+            return []
+        try:
+            self._victim.fetch("SELECT 1", self._ground.limits)
+        except (SessionLostError, StatementError):
+            return ["other session"]
+        return []
+
+    def _leaks(self, outcome: Outcome | None, sandbox: Sandbox) -> list[str]:
+        """Return which secrets the answer holds, rows and message alike."""
+        patterns: tuple[str, ...] = ()
+        if isinstance(outcome, Failure):
+            text = outcome.message
+        elif isinstance(outcome, Rows):
+            text, patterns = _text(outcome.relation), self._ground.target.secrets
+        else:
+            return []
+        found = []
+        if self._around.canary in text:
+            found.append("leaked host file")
+        if PLANTED.search(text):
+            found.append("leaked gold")
+        if OTHER_SESSION in text or (sandbox.endpoint.password and sandbox.endpoint.password in text):
+            found.append("leaked session")
+        if any(re.search(pattern, text) for pattern in patterns):
+            found.append("leaked system data")
+        return found
+
+    def _discard(self) -> None:
+        """Remove the sandbox; the next statement gets a fresh one."""
+        victim, self._victim, self._victim_id = self._victim, None, ""
+        sandbox, self._sandbox = self._sandbox, None
+        if victim is not None:
+            with contextlib.suppress(SessionLostError):
+                victim.close()
+        if sandbox is not None:
+            sandbox.destroy()
+
+
+def _text(relation: Relation) -> str:
+    """Return every cell of a relation as one text, bytes read as far as they are letters."""
+    cells = (cell for row in relation.rows for cell in row if cell is not None)
+    return "\n".join(cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell) for cell in cells)

@@ -1,0 +1,90 @@
+"""Turn what a drill saw into the one value its reports read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+
+from harness.redteam.drill import ALONE, Field, Findings, Plan
+from harness.redteam.figures import breaches, exit_code, failed_bars, ladder, upper_bound, verdict_line
+from harness.results.redteam import AttackResult, Layer, RedTeamResult, VariantCount
+from harness.results.run_result import IsolationRecord
+
+
+def result(field: Field, plan: Plan, findings: Findings, seconds: float) -> RedTeamResult:
+    """Return the drill's figures, breaches and verdict."""
+    tried = tuple(found for found in findings.variants if len(found.trials) > 1)
+    missed = tuple(found for found in findings.variants if _missed(found))
+    every = (*findings.attacks, *tried)
+    layers: tuple[Layer, ...] = plan.layers
+    if set(ALONE) <= set(layers):
+        layers = (*layers, "together")
+    broken = breaches(every)
+    bars = failed_bars((*findings.attacks, *missed), findings.false_alarms, len(plan.benign), plan.layers)
+    n = sum(attack.trial("together") is not None for attack in every if attack.harm != "none")
+    bound = upper_bound(len(broken), n)
+    code = exit_code(broken, bars)
+    return RedTeamResult(
+        dialect=plan.dialect,
+        engine_version=field.image.catalogs[0].engine_version,
+        isolation=_isolation(findings),
+        layers=layers,
+        seed=plan.seed,
+        deadline=plan.limits.timeout,
+        attacks_file=plan.attacks_file.name,
+        benign_file=plan.benign_file.name,
+        attacks=(*findings.attacks, *tried),
+        benign=len(plan.benign),
+        false_alarms=findings.false_alarms,
+        ladder=ladder(findings.attacks, layers),
+        variants=_variants(findings),
+        breaches=broken,
+        failed_bars=bars,
+        together=n,
+        bound=bound,
+        seconds=round(seconds, 1),
+        state_checks=_checks(findings),
+        exit_code=code,
+        verdict_line=verdict_line(code, broken, bars, n, bound),
+    )
+
+
+def _missed(variant: AttackResult) -> bool:
+    """Return whether the guard let a variant by that did something."""
+    trial = variant.trial("guard")
+    return trial is not None and trial.finding == "missed"
+
+
+def _variants(findings: Findings) -> VariantCount:
+    """Count what the guard did with the variants."""
+    count = Counter(trial.finding for found in findings.variants if (trial := found.trial("guard")) is not None)
+    return VariantCount(
+        tried=len(findings.variants),
+        rejected=count["stopped"],
+        flagged=count["flagged"],
+        harmless=count["passed"],
+        missed=count["missed"],
+    )
+
+
+def _isolation(findings: Findings) -> IsolationRecord | None:
+    """Return how the sandboxes were isolated, as it is written."""
+    found = findings.isolation
+    if found is None:
+        return None
+    return IsolationRecord(
+        provider=found.provider, method=found.method, network=found.network, limits=found.limits, missing=found.missing
+    )
+
+
+def _checks(findings: Findings) -> dict[str, float]:
+    """Return what looking at the whole state cost."""
+    seconds = findings.check_seconds
+    if not seconds:
+        return {}
+    return {
+        "checks": len(seconds),
+        "median_seconds": round(median(seconds), 5),
+        "max_seconds": round(max(seconds), 5),
+        "sandboxes": findings.sandboxes,
+    }
