@@ -1,16 +1,22 @@
-"""The one place where untrusted SQL meets a database: fresh session, READ ONLY, outside deadline, always undone."""
+"""The one place where untrusted SQL meets a database: a fresh session, an outside deadline, and every change undone.
+
+Queries are rolled back; a change is committed on a server of its own, which is thrown away.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Literal
 
-from cases.errors import SandboxLostError
-from cases.outcome import Failure, Outcome, Rows
+from cases.errors import InfrastructureError, SandboxLostError
+from cases.outcome import Changed, Failure, Outcome, Rows
+from cases.relation import Relation
 from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Session, SessionLostError, StatementError
+from dialect_adapters.contract import Adapter, Endpoint, Limits, Role, Session, SessionLostError, StatementError
+from dialect_adapters.state import State, changed, read_state
 
 KILL_AFTER = 1.0
 """Seconds between asking the engine to cancel and killing the sandbox."""
@@ -51,14 +57,110 @@ def execute(
         session.close()
 
 
-def _opened(open_session: Callable[[], Session], limits: Limits) -> Session:
-    """Return a session inside its READ ONLY transaction; failing here is never the statement's fault."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A statement that changes data or schema, and what surrounds it: trusted setup before, questions after."""
+
+    sql: str
+    kind: Literal["dml", "ddl"]
+    setup: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workshop:
+    """A WRITE-mode server of its own for one change: where it is, how to log in, how to stop it."""
+
+    adapter: Adapter
+    endpoint: Endpoint
+    database: str
+    open_session: Callable[[Role], Session]
+    kill: Callable[[], None]
+    died_of_memory: Callable[[], bool]
+
+    def state(self, limits: Limits, before: State = ()) -> State:
+        """Return the database's whole state."""
+        quote = self.adapter.rules.identifier_quotes[0]
+        try:
+            return read_state(self.open_session, self.adapter.state, quote, limits, before)
+        except SessionLostError as error:
+            raise SandboxLostError(f"the state could not be read: {error}") from error
+        except StatementError as error:
+            raise InfrastructureError(f"the state could not be read: {error.message}") from error
+
+
+def execute_change(shop: Workshop, change: Change, limits: Limits) -> Outcome:
+    """Set up, run the statement and commit it, ask the questions, and return the whole state that was left.
+
+    The statement runs as WRITER (dml) or OWNER (ddl), the questions as OWNER, READ ONLY; the server must be thrown
+    away afterwards.
+
+    Raises:
+        GoldBrokenError: the setup failed.
+        SandboxLostError: the sandbox died and neither our deadline nor a resource limit explains it.
+    """
+    if not change.sql.strip():
+        return Failure(FailureKind.ERROR, "the statement is empty")
+    if change.setup:
+        shop.adapter.set_up(shop.endpoint, shop.database, change.setup)
+    before = shop.state(limits)
+    committed = _committed(shop, change, limits)
+    if isinstance(committed, Failure):
+        return committed
+    answers = tuple(_answer(shop, question, limits) for question in change.questions)
+    return replace(changed(before, shop.state(limits, before), committed), answers=answers)
+
+
+def _committed(shop: Workshop, change: Change, limits: Limits) -> Failure | float:
+    """Run and commit the statement under the watchdog; return its seconds, or the failure that is its own."""
+    role = Role.WRITER if change.kind == "dml" else Role.OWNER
+    session = _opened(lambda: shop.open_session(role), limits, write=True)
+    watchdog = _Watchdog(limits.timeout, session.cancel, shop.kill)
+    watchdog.start()
+    try:
+        session.fetch(change.sql, limits)
+        session.commit()
+    except StatementError as error:
+        seconds = watchdog.finish()
+        failure = Failure(error.kind, error.message, seconds)
+    except SessionLostError as error:
+        return _lost(error, watchdog, shop.died_of_memory)
+    else:
+        seconds = watchdog.finish()
+        if not watchdog.expired:
+            return seconds
+        failure = _timeout(limits.timeout, seconds)
+    finally:
+        watchdog.stop()
+        session.close()
+    return _timeout(limits.timeout, seconds) if watchdog.expired else failure
+
+
+def _answer(shop: Workshop, question: str, limits: Limits) -> Relation | Failure:
+    """Return what one question gives on the state that was left."""
+    asked = execute(
+        lambda: shop.open_session(Role.OWNER), question, limits, kill=shop.kill, died_of_memory=shop.died_of_memory
+    )
+    match asked.outcome:
+        case Rows(relation):
+            return relation
+        case Failure():
+            return asked.outcome
+        case Changed():
+            raise AssertionError("a question is never committed")
+
+
+def _opened(open_session: Callable[[], Session], limits: Limits, *, write: bool = False) -> Session:
+    """Return a session inside its transaction; failing here is never the statement's fault."""
     try:
         session = open_session()
     except SessionLostError as error:
         raise SandboxLostError(f"no session could be opened: {error}") from error
     try:
-        session.begin_read(limits)
+        if write:
+            session.begin_write(limits)
+        else:
+            session.begin_read(limits)
     except (SessionLostError, StatementError) as error:
         session.close()
         raise SandboxLostError(f"no transaction could be opened: {error}") from error

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cases.case import Case
+from cases.catalog import Catalog
 from cases.pack import Pack
 from cases.policy import Policy
 from dialect_adapters.contract import GrammarRules, Limits, Pins
@@ -62,11 +63,11 @@ class Desk:
     parser: Parser
     station: Station
 
-    def parse(self, sql: str, snapshot_id: str) -> ParsedQuery:
-        """Return the facts of one text, its names resolved against the snapshot's catalogue."""
+    def parse(self, sql: str, snapshot_id: str, catalog: Catalog | None = None) -> ParsedQuery:
+        """Return the facts of one text, its names resolved against the snapshot's catalogue or the one given."""
         return self.parser.parse(
             sql,
             self.rules.dialect,
-            self.rules.image.catalog(snapshot_id),
+            catalog or self.rules.image.catalog(snapshot_id),
             sqlglot_dialect=self.rules.grammar.sqlglot_dialect,
         )

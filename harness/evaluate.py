@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from cases.case import Case, Prediction
-from cases.errors import InfrastructureError
-from cases.outcome import Failure, Outcome, Rows
+from cases.catalog import Catalog
+from cases.errors import GoldBrokenError, InfrastructureError
+from cases.outcome import Changed, Failure, Outcome, Rows
 from cases.policy import Policy
 from cases.presets import case_policy
 from cases.verdicts import FailureKind, Verdict
+from harness.change import compare_states, plan, with_known
 from harness.compare import compare, partial_credit, resolve_policy
 from harness.desk import Desk
 from harness.guard import check
@@ -46,8 +48,9 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
     policy = case_policy(desk.rules.policy, case)
     route = resolve_route(case, prediction, desk.rules.pack)
     started = time.monotonic()
-    parsed = _parse(prediction, route, desk)
-    guard = _guard(parsed, route, desk)
+    catalog = _catalog(case, gold, route, desk)
+    parsed = _parse(prediction, route, catalog, desk)
+    guard = _guard(case, parsed, route, catalog, desk)
     parse_seconds = time.monotonic() - started
     decision = _before_execution(case, prediction, gold, route, parsed, guard)
     started = time.monotonic()
@@ -55,7 +58,7 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
     if decision is None and prediction is not None and prediction.sql is not None and route.snapshot is not None:
         predicted, decision = _execute(case, prediction.sql, route.snapshot, desk)
     sandbox_seconds = time.monotonic() - started
-    best, execution = _compare(gold, predicted, policy, desk.rules.strict, route.snapshot or case.snapshot)
+    best, execution = _compare(case, gold, predicted, policy, route.snapshot or case.snapshot, desk)
     verdict, reason = decision or _compared(execution)
     evidence = Evidence(
         case=case,
@@ -79,20 +82,30 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
     return Judged(evidence, scores, parse_seconds, sandbox_seconds)
 
 
-def _parse(prediction: Prediction | None, route: Route, desk: Desk) -> ParsedQuery | None:
+def _catalog(case: Case, gold: Sequence[GoldAnswer], route: Route, desk: Desk) -> Catalog:
+    """Return the tables the prediction may name: the snapshot's, and those its case's setup makes."""
+    catalog = desk.rules.image.catalog(route.snapshot or route.home)
+    if not case.setup_sql.get(desk.rules.dialect):
+        return catalog
+    return with_known(catalog, next((answer.changed for answer in gold if answer.changed is not None), None))
+
+
+def _parse(prediction: Prediction | None, route: Route, catalog: Catalog, desk: Desk) -> ParsedQuery | None:
     """Return the predicted text's facts, None where there is no text or no database to read names from."""
     if prediction is None or not (prediction.sql or "").strip():
         return None
-    return desk.parse(prediction.sql or "", route.snapshot or route.home)
+    return desk.parse(prediction.sql or "", route.snapshot or route.home, catalog)
 
 
-def _guard(parsed: ParsedQuery | None, route: Route, desk: Desk) -> GuardVerdict | None:
-    """Return the guard's verdict on the predicted text."""
+def _guard(case: Case, parsed: ParsedQuery | None, route: Route, catalog: Catalog, desk: Desk) -> GuardVerdict | None:
+    """Return the guard's verdict on the predicted text, under the profile of its case."""
     if parsed is None:
         return None
-    snapshot_id = route.snapshot or route.home
-    catalog = desk.rules.image.catalog(snapshot_id)
-    return check(parsed, desk.rules.grammar, catalog, visible=desk.rules.visible(snapshot_id))
+    visible = desk.rules.visible(route.snapshot or route.home)
+    if visible is not None:
+        baked = {table.name for table in desk.rules.image.catalog(route.snapshot or route.home).tables}
+        visible |= {table.name.lower() for table in catalog.tables if table.name not in baked}
+    return check(parsed, desk.rules.grammar, catalog, profile=case.query_type, visible=visible)
 
 
 def _before_execution(
@@ -134,7 +147,7 @@ def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
     """Return the verdict where no gold answer can be compared with."""
     if not gold:
         return Verdict.UNAVAILABLE, "the case has no gold in this dialect"
-    if any(answer.relation is not None for answer in gold):
+    if any(answer.usable for answer in gold):
         return None
     first = gold[0]
     if any(answer.infrastructure for answer in gold):
@@ -144,10 +157,14 @@ def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
 
 
 def _execute(case: Case, sql: str, snapshot_id: str, desk: Desk) -> tuple[Outcome | None, Decision | None]:
-    """Run the predicted statement; a lost sandbox is our fault, a failure the agent's."""
+    """Run the predicted statement; a lost sandbox or a setup that fails is our fault, a failure the agent's."""
+    limits, pins = desk.rules.case_limits(case), desk.rules.pins(case)
     try:
-        outcome = desk.station.run(snapshot_id, sql, desk.rules.case_limits(case), desk.rules.pins(case))
-    except InfrastructureError as error:
+        if case.query_type == "dql":
+            outcome = desk.station.run(snapshot_id, sql, limits, pins)
+        else:
+            outcome = desk.station.change(snapshot_id, plan(case, sql, desk.rules.dialect), limits, pins)
+    except (InfrastructureError, GoldBrokenError) as error:
         return None, (Verdict.INFRASTRUCTURE, str(error))
     if isinstance(outcome, Failure):
         return outcome, (_FAILURE_VERDICTS[outcome.kind], outcome.message)
@@ -158,17 +175,41 @@ _FAILURE_VERDICTS = {kind: Verdict(kind.value) for kind in FailureKind}
 
 
 def _compare(
-    gold: Sequence[GoldAnswer], predicted: Outcome | None, policy: Policy, strict: Policy, snapshot_id: str
+    case: Case, gold: Sequence[GoldAnswer], predicted: Outcome | None, policy: Policy, snapshot_id: str, desk: Desk
 ) -> tuple[GoldAnswer | None, Execution | None]:
     """Compare with each usable gold answer; return the one that matched, else the closest, with its execution."""
-    usable = [answer for answer in gold if answer.relation is not None]
+    usable = [answer for answer in gold if answer.usable]
     if not usable:
         return (gold[0] if gold else None), None
-    if not isinstance(predicted, Rows):
-        outcome = Rows(usable[0].relation, usable[0].seconds) if usable[0].relation is not None else None
-        return usable[0], Execution(snapshot_id, outcome, predicted)
-    pairs = [(answer, _one(answer, predicted, policy, strict, snapshot_id)) for answer in usable]
+    if not isinstance(predicted, Rows | Changed):
+        return usable[0], Execution(snapshot_id, _outcome(usable[0]), predicted)
+    pairs = []
+    for answer in usable:
+        if isinstance(predicted, Changed):
+            execution = _states(case, answer, predicted, policy, snapshot_id, desk)
+        else:
+            execution = _one(answer, predicted, policy, desk.rules.strict, snapshot_id)
+        pairs.append((answer, execution))
     return min(pairs, key=lambda pair: _distance(pair[1]))
+
+
+def _outcome(answer: GoldAnswer) -> Outcome | None:
+    """Return a gold answer as the outcome it was."""
+    return answer.changed if answer.relation is None else Rows(answer.relation, answer.seconds)
+
+
+def _states(
+    case: Case, answer: GoldAnswer, predicted: Changed, policy: Policy, snapshot_id: str, desk: Desk
+) -> Execution:
+    """Compare the states two changes left under the run's policy and under `strict`."""
+    if answer.changed is None:
+        raise AssertionError("the gold of a change is a state")
+    questions = case.eval_query.get(desk.rules.dialect, ())
+    orders = [desk.parse(question, case.snapshot).order for question in questions]
+    judged, strict = (
+        compare_states(answer.changed, predicted, chosen, orders) for chosen in (policy, desk.rules.strict)
+    )
+    return Execution(snapshot_id, answer.changed, predicted, comparison=judged, strict=strict)
 
 
 def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, strict: Policy, snapshot_id: str) -> Execution:

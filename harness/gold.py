@@ -6,10 +6,11 @@ import logging
 from collections.abc import Sequence
 
 from cases.case import Case
-from cases.errors import InfrastructureError, SandboxStartError
-from cases.outcome import Failure, Outcome, Rows
+from cases.errors import GoldBrokenError, InfrastructureError, SandboxStartError
+from cases.outcome import Changed, Failure, Outcome, Rows
 from cases.relation import Relation
 from cases.verdicts import FailureKind
+from harness.change import plan
 from harness.desk import Desk
 from harness.guard import check
 from harness.results.evidence import GoldAnswer
@@ -31,6 +32,8 @@ def _answer(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
         SandboxStartError: no gold can be run at all; the run ends.
     """
     parsed = desk.parse(sql, case.snapshot)
+    if case.query_type != "dql":
+        return _answer_change(case, sql, parsed, desk)
     key = _key(case, sql, desk)
     kept = cache.read(key)
     if kept is not None:
@@ -48,6 +51,29 @@ def _answer(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
             cache.write(key, answer)
         return answer
     return _failed(sql, parsed, outcome)
+
+
+def _answer_change(case: Case, sql: str, parsed: ParsedQuery, desk: Desk) -> GoldAnswer:
+    """Return the state one gold change leaves on a throwaway server of its own; it is never kept between runs.
+
+    Raises:
+        SandboxStartError: no gold can be run at all; the run ends.
+    """
+    change = plan(case, sql, desk.rules.dialect)
+    try:
+        outcome = desk.station.change(case.snapshot, change, desk.rules.gold_limits, desk.rules.pins(case))
+    except SandboxStartError:
+        raise
+    except GoldBrokenError as error:
+        return GoldAnswer(sql, parsed, None, failure=error.message)
+    except InfrastructureError as error:
+        return GoldAnswer(sql, parsed, None, failure=str(error), infrastructure=True)
+    if not isinstance(outcome, Changed):
+        return _failed(sql, parsed, outcome)
+    wrong = next((answer for answer in outcome.answers if isinstance(answer, Failure)), None)
+    if wrong is not None:
+        return GoldAnswer(sql, parsed, None, failure=f"eval_query failed: {wrong.message}", seconds=outcome.seconds)
+    return GoldAnswer(sql, parsed, None, seconds=outcome.seconds, changed=outcome)
 
 
 def _run(case: Case, sql: str, desk: Desk) -> Outcome:

@@ -6,8 +6,8 @@ import logging
 
 from cases.errors import InfrastructureError, SandboxLostError, SandboxStartError
 from cases.outcome import Outcome
-from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, SessionLostError
-from dialect_adapters.execute import execute
+from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, Session, SessionLostError
+from dialect_adapters.execute import Change, Workshop, execute, execute_change
 from sandboxes.contract import Provider, Sandbox, SnapshotImage
 
 LOST_ATTEMPTS = 2
@@ -27,6 +27,7 @@ class Station:
         self._mode = mode
         self._run_id = run_id
         self._sandbox: Sandbox | None = None
+        self._throwaway: Sandbox | None = None
         self._touched: dict[str, str] = {}
         self.started = 0
 
@@ -63,6 +64,45 @@ class Station:
             remedy="Run `sqlassay doctor`; the statement may need more memory than the sandbox has",
         )
 
+    def change(self, snapshot_id: str, change: Change, limits: Limits, pins: Pins) -> Outcome:
+        """Run one untrusted change on a WRITE-mode server of its own, thrown away at once, and return what it left.
+
+        Raises:
+            GoldBrokenError: the case's setup failed.
+            InfrastructureError: no such server comes up, or it was lost more than once.
+        """
+        for _ in range(LOST_ATTEMPTS):
+            try:
+                return self._changed(snapshot_id, change, limits, pins)
+            except SandboxLostError as lost:
+                _log.warning("throwaway sandbox lost, a fresh one takes over: %s", lost)
+                reason = str(lost)
+        raise InfrastructureError(
+            f"the throwaway sandbox was lost {LOST_ATTEMPTS} times under one statement: {reason}",
+            remedy="Run `sqlassay doctor`; the statement may need more memory than the sandbox has",
+        )
+
+    def _changed(self, snapshot_id: str, change: Change, limits: Limits, pins: Pins) -> Outcome:
+        """Start a server, run the change once, and destroy the server whatever happens."""
+        database = self._image.catalog(snapshot_id).database
+        try:
+            sandbox = self._provider.start(self._adapter, self._image, Mode.WRITE, self._run_id)
+        except InfrastructureError as error:
+            raise SandboxStartError(error.message, remedy=error.remedy) from error
+        self.started += 1
+        self._throwaway = sandbox
+
+        def opened(role: Role) -> Session:
+            """Log in to the throwaway server."""
+            return sandbox.open(database, role, pins)
+
+        try:
+            shop = Workshop(self._adapter, sandbox.endpoint, database, opened, sandbox.kill, sandbox.died_of_memory)
+            return execute_change(shop, change, limits)
+        finally:
+            self._throwaway = None
+            sandbox.destroy()
+
     def _attempt(self, snapshot_id: str, sql: str, limits: Limits, pins: Pins) -> Outcome:
         """Run the statement once; a tainted server is discarded and its outcome kept."""
         sandbox = self.sandbox
@@ -81,8 +121,9 @@ class Station:
 
     def kill(self) -> None:
         """Stop the server at once, from any thread: the running statement ends as lost."""
-        if self._sandbox is not None:
-            self._sandbox.kill()
+        for sandbox in (self._sandbox, self._throwaway):
+            if sandbox is not None:
+                sandbox.kill()
 
     def close(self) -> tuple[str, ...]:
         """Check that no snapshot changed, then remove the server; return one line for each drift found."""

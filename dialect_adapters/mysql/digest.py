@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,10 +63,15 @@ def state_digest(connection: Connection[Cursor], database: str) -> str:
 
 
 def _rows_question(database: str, table: str, columns: list[str]) -> str:
-    """Return the SELECT that sums 60 bits of every row's SHA-2; hexadecimal keeps values and NULLs apart."""
-    row = ", ".join(f"COALESCE(HEX(CAST({quoted(column)} AS BINARY)), 'NULL')" for column in columns)
-    part = f"CAST(CONV(LEFT(SHA2(CONCAT_WS(',', {row}), 256), 15), 16, 10) AS UNSIGNED)"
-    return f"SELECT COUNT(*), SUM({part}) FROM {quoted(database)}.{quoted(table)}"  # noqa: S608 - quoted names
+    """Return the SELECT that counts a table's rows and sums their hashes."""
+    total = row_sum([quoted(column) for column in columns])
+    return f"SELECT COUNT(*), {total} FROM {quoted(database)}.{quoted(table)}"  # noqa: S608 - quoted names
+
+
+def row_sum(columns: Sequence[str]) -> str:
+    """Return the sum of 60 bits of every row's SHA-2; hexadecimal keeps values and NULLs apart."""
+    row = ", ".join(f"COALESCE(HEX(CAST({column} AS BINARY)), 'NULL')" for column in columns)
+    return f"SUM(CAST(CONV(LEFT(SHA2(CONCAT_WS(',', {row}), 256), 15), 16, 10) AS UNSIGNED))"
 
 
 def quoted(name: str) -> str:

@@ -16,11 +16,11 @@ from cases.catalog import Catalog
 from cases.errors import InputError
 from cases.relation import Row
 from cases.snapshot import Snapshot, TableDef
-from dialect_adapters.contract import Endpoint, SessionLostError
+from dialect_adapters.contract import Endpoint, Role, SessionLostError
 from dialect_adapters.ddl import table_ddl
 from dialect_adapters.mysql.digest import quoted, state_digest
 from dialect_adapters.mysql.scripts import run_script
-from dialect_adapters.mysql.session import ADMIN, COLLATION, connect, reader_name
+from dialect_adapters.mysql.session import ADMIN, COLLATION, connect, login_name
 from dialect_adapters.mysql.types import NAMED_KINDS, load_cell, reading, type_of
 from dialect_adapters.reflect import catalog_of
 from dialect_adapters.tally import Tally, check_loadable
@@ -59,7 +59,7 @@ def _take_over(endpoint: Endpoint) -> None:
 
 
 def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
-    """Create one database, its rows and its reader."""
+    """Create one database, its rows and its logins."""
     database = snapshot.database.lower()
     with connect(endpoint, None, ADMIN) as connection:
         connection.query(f"CREATE DATABASE {quoted(database)} CHARACTER SET utf8mb4 COLLATE {COLLATION}")
@@ -70,19 +70,29 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
             run_script(connection, script)
     with connect(endpoint, database, ADMIN) as connection:
         _analyze(connection)
-        _reader(connection, database, endpoint.password)
+        _logins(connection, database, endpoint.password)
 
 
-def _reader(connection: Connection[Cursor], database: str, password: str) -> None:
-    """Create the login that may SELECT in one database alone: no FILE, PROCESS, EXECUTE, nothing global."""
-    login = reader_name(database)
+_RIGHTS = {
+    Role.READER: "SELECT",
+    Role.WRITER: "SELECT, INSERT, UPDATE, DELETE",
+    Role.OWNER: "SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, DROP, INDEX, REFERENCES, CREATE VIEW, SHOW VIEW",
+}
+"""What each login may do in its database; writers and owners log in on WRITE-mode servers alone."""
+
+
+def _logins(connection: Connection[Cursor], database: str, password: str) -> None:
+    """Create the logins that may use one database alone: no FILE, PROCESS, EXECUTE, nothing global."""
     # An underscore or a percent sign in a GRANT's database is a pattern that would open others.
     exact = quoted(database.replace("\\", "\\\\").replace("_", "\\_").replace("%", "\\%"))
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "CREATE USER %s@'%%' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 30 PASSWORD EXPIRE NEVER", (login, password)
-        )
-        cursor.execute(f"GRANT SELECT ON {exact.replace('%', '%%')}.* TO %s@'%%'", (login,))
+    for role, rights in _RIGHTS.items():
+        login = login_name(database, role)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "CREATE USER %s@'%%' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 30 PASSWORD EXPIRE NEVER",
+                (login, password),
+            )
+            cursor.execute(f"GRANT {rights} ON {exact.replace('%', '%%')}.* TO %s@'%%'", (login,))
 
 
 def _tables(connection: Connection[Cursor], snapshot: Snapshot) -> None:

@@ -46,12 +46,20 @@ class MysqlSession:
 
     def begin_read(self, limits: Limits) -> None:
         """Open the transaction; whatever would end it finds the session READ ONLY as well."""
+        self._begin(limits, read_only=True)
+
+    def begin_write(self, limits: Limits) -> None:
+        """Open a transaction that may write as far as the login's rights go."""
+        self._begin(limits, read_only=False)
+
+    def _begin(self, limits: Limits, *, read_only: bool) -> None:
+        """Open a transaction with the engine's own limits; MySQL bounds the time of SELECT alone."""
         self._wire.deadline(limits.timeout + _GRACE)
         milliseconds = round(limits.timeout * 1000) + 400
         settings = [
             f"time_zone = '{self._time_zone}'",
             f"max_execution_time = {milliseconds}",
-            "transaction_read_only = ON",
+            f"transaction_read_only = {'ON' if read_only else 'OFF'}",
         ]
         if self._pins.clock is not None:
             settings.append(f"timestamp = {_seconds(self._pins.clock)}")
@@ -61,12 +69,16 @@ class MysqlSession:
             if error.message.endswith(_UNKNOWN_ZONE):
                 raise _unknown_zone(self._time_zone) from None
             raise
-        self._wire.query("START TRANSACTION READ ONLY", Limits())
+        self._wire.query(f"START TRANSACTION READ {'ONLY' if read_only else 'WRITE'}", Limits())
 
     def fetch(self, sql: str, limits: Limits) -> Relation:
         """Run exactly one statement and return its whole result as typed values."""
         self._wire.deadline(limits.timeout + _GRACE)
         return relation_of(self._wire.query(sql, limits))
+
+    def commit(self) -> None:
+        """Keep what was done; a DDL statement has committed itself already."""
+        self._wire.query("COMMIT", Limits())
 
     def rollback(self) -> None:
         """Undo everything. A connection given up at a limit is undone by the server when it is closed."""
@@ -92,21 +104,10 @@ class MysqlSession:
 
 
 def login_name(database: str, role: Role) -> str:
-    """Return who logs in for a role.
-
-    Raises:
-        InputError: a role this adapter has no login for.
-    """
+    """Return who logs in to one database for a role; MySQL allows 32 characters, so long names are hashed."""
     if role is Role.HARNESS:
         return ADMIN
-    if role is Role.READER:
-        return reader_name(database)
-    raise InputError(f"MySQL has no {role} login", field="role", remedy="Only SELECT statements are evaluated.")
-
-
-def reader_name(database: str) -> str:
-    """Return the login that may read one database alone; MySQL allows 32 characters, so long names are hashed."""
-    name = f"r_{database}"
+    name = f"{role.value[0]}_{database}"
     if len(name) <= _LONGEST_LOGIN:
         return name
     return f"{name[:23]}_{hashlib.sha256(database.encode()).hexdigest()[:8]}"

@@ -8,7 +8,16 @@ import psycopg
 
 from cases.catalog import Catalog
 from cases.snapshot import Snapshot
-from dialect_adapters.contract import Endpoint, GrammarRules, Pins, Role, ServerRecipe, Session, SessionLostError
+from dialect_adapters.contract import (
+    Endpoint,
+    GrammarRules,
+    Pins,
+    Role,
+    ServerRecipe,
+    Session,
+    SessionLostError,
+    StateRules,
+)
 from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, open_session
 
 
@@ -30,6 +39,19 @@ class PostgresAdapter:
         from dialect_adapters.postgres.grammar import RULES
 
         return RULES
+
+    @property
+    def state(self) -> StateRules:
+        """Return how the state a statement leaves is read."""
+        from dialect_adapters.postgres.state import STATE
+
+        return STATE
+
+    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+        """Run a case's trusted setup SQL."""
+        from dialect_adapters.postgres.state import set_up
+
+        set_up(endpoint, database.lower(), scripts)
 
     def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
         """Log in to one snapshot database."""

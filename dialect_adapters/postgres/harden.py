@@ -124,12 +124,12 @@ def database_statements(database: str) -> str:
     return f"REVOKE ALL ON DATABASE {database} FROM PUBLIC;"
 
 
-def reader_role(login: str, password: str) -> str:
-    """Return the statements that make a login which can read and hold little; names and password come quoted."""
+def role(login: str, password: str, *, reads_only: bool) -> str:
+    """Return the statements that make a login which can do and hold little; names and password come quoted."""
     return f"""
 CREATE ROLE {login} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS
   CONNECTION LIMIT 30 PASSWORD {password};
-ALTER ROLE {login} SET default_transaction_read_only = on;
+ALTER ROLE {login} SET default_transaction_read_only = {"on" if reads_only else "off"};
 ALTER ROLE {login} SET max_parallel_workers_per_gather = 0;
 ALTER ROLE {login} SET jit = off;
 ALTER ROLE {login} SET work_mem = '16MB';
@@ -150,6 +150,42 @@ def reader_grants(database: str, login: str, schemas: list[str]) -> str:
             f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM PUBLIC;",
             f"REVOKE EXECUTE ON ALL ROUTINES IN SCHEMA {schema} FROM PUBLIC;",
             f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {login};",
+        ]
+    return "\n".join(lines)
+
+
+_OWN = """
+DO $own$
+DECLARE relation record;
+BEGIN
+  FOR relation IN
+    SELECT c.oid::regclass AS name, CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END AS kind
+    FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+      AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
+        WHERE d.objid = c.oid AND d.classid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a', 'i', 'e'))
+  LOOP
+    EXECUTE format('ALTER %s %s OWNER TO {owner}', relation.kind, relation.name);
+  END LOOP;
+END
+$own$;
+"""
+"""Tables, views and sequences become the owner's; a sequence of a column follows its table."""
+
+_SEQUENCE_CALLS = ("nextval(regclass)", "currval(regclass)", "lastval()")
+
+
+def writer_grants(database: str, writer: str, owner: str, schemas: list[str]) -> str:
+    """Return what lets a writer change rows, and an owner tables, views and indexes; used in WRITE mode alone."""
+    lines = [_OWN.replace("{owner}", owner.replace("'", "''"))]
+    lines += [f"GRANT EXECUTE ON FUNCTION pg_catalog.{call} TO {writer}, {owner};" for call in _SEQUENCE_CALLS]
+    lines.append(f"GRANT CONNECT ON DATABASE {database} TO {writer}, {owner};")
+    for schema in schemas:
+        lines += [
+            f"GRANT USAGE ON SCHEMA {schema} TO {writer};",
+            f"GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner};",
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {writer};",
+            f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {writer};",
         ]
     return "\n".join(lines)
 

@@ -16,12 +16,12 @@ from cases.catalog import Catalog
 from cases.errors import InputError
 from cases.relation import Row
 from cases.snapshot import ForeignKey, Snapshot, TableDef
-from dialect_adapters.contract import Endpoint
+from dialect_adapters.contract import Endpoint, Role
 from dialect_adapters.ddl import table_ddl
 from dialect_adapters.postgres import harden
 from dialect_adapters.postgres.digest import state_digest
 from dialect_adapters.postgres.scripts import run_script
-from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, reader_name
+from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, login_name
 from dialect_adapters.postgres.types import copy_cell, type_of
 from dialect_adapters.reflect import catalog_of
 from dialect_adapters.tally import Tally, check_loadable
@@ -55,22 +55,31 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
 
 
 def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
-    """Create one database, its rows and its reader."""
+    """Create one database, its rows and its logins."""
     database = database_name(snapshot)
     quoted = _quoted(database)
-    login = _quoted(reader_name(database))
     with connect(endpoint, MAINTENANCE, ADMIN) as connection:
         _admin(connection, f"CREATE DATABASE {quoted}")
         _admin(connection, harden.database_statements(quoted))
-        _admin(connection, harden.reader_role(login, sql.Literal(endpoint.password).as_string(connection)))
+        password = sql.Literal(endpoint.password).as_string(connection)
+        for role in (Role.READER, Role.WRITER, Role.OWNER):
+            login = _quoted(login_name(database, role))
+            _admin(connection, harden.role(login, password, reads_only=role is Role.READER))
     with connect(endpoint, database, ADMIN) as connection:
         _tables(connection, snapshot)
         for script in snapshot.scripts.get("postgres", ()):
             run_script(connection, script)
             _admin(connection, "RESET ALL")
-        schemas = [_quoted(str(schema)) for (schema,) in connection.execute(_SCHEMAS).fetchall()]
-        _admin(connection, harden.reader_grants(quoted, login, schemas))
+        entitle(connection, database)
         _admin(connection, "VACUUM (ANALYZE, FREEZE)")
+
+
+def entitle(connection: Connection, database: str) -> None:
+    """Give a database's logins their rights on every table there is; setup SQL that makes more asks again."""
+    schemas = [_quoted(str(schema)) for (schema,) in connection.execute(_SCHEMAS).fetchall()]
+    reader, writer, owner = (_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER))
+    _admin(connection, harden.reader_grants(_quoted(database), reader, schemas))
+    _admin(connection, harden.writer_grants(_quoted(database), writer, owner, schemas))
 
 
 def _tables(connection: Connection, snapshot: Snapshot) -> None:

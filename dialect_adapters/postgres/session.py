@@ -10,6 +10,7 @@ import psycopg
 from cases.errors import InputError
 from cases.relation import Relation
 from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError
+from dialect_adapters.postgres.clock import check_clock, set_clock
 from dialect_adapters.postgres.values import relation_of
 from dialect_adapters.postgres.wire import Wire
 
@@ -30,10 +31,18 @@ class PostgresSession:
 
     def begin_read(self, limits: Limits) -> None:
         """Open the transaction; the SELECT closes the door on SET TRANSACTION READ WRITE."""
+        self._begin("READ ONLY", limits)
+
+    def begin_write(self, limits: Limits) -> None:
+        """Open a transaction that may write as far as the login's rights go."""
+        self._begin("READ WRITE", limits)
+
+    def _begin(self, access: str, limits: Limits) -> None:
+        """Open a transaction with the engine's own limits."""
         milliseconds = round(limits.timeout * 1000)
         self._wire.deadline(limits.timeout + _GRACE)
         self._wire.simple(
-            "BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED READ ONLY;"
+            f"BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED {access};"
             f"SET LOCAL statement_timeout = {milliseconds + 400};"
             f"SET LOCAL transaction_timeout = {milliseconds + 700};"
             f"SET LOCAL lock_timeout = {milliseconds + 200};"
@@ -45,6 +54,10 @@ class PostgresSession:
         self._wire.deadline(limits.timeout + _GRACE)
         raw = self._wire.extended(sql, limits)
         return relation_of(raw)
+
+    def commit(self) -> None:
+        """Keep what was done; deferred constraints are checked here."""
+        self._wire.simple("COMMIT")
 
     def rollback(self) -> None:
         """Undo everything. A connection given up at a byte limit is undone by the server when it is closed."""
@@ -68,21 +81,8 @@ class PostgresSession:
 
 
 def login_name(database: str, role: Role) -> str:
-    """Return who logs in for a role.
-
-    Raises:
-        InputError: a role this adapter has no login for.
-    """
-    if role is Role.HARNESS:
-        return ADMIN
-    if role is Role.READER:
-        return reader_name(database)
-    raise InputError(f"Postgres has no {role} login", field="role", remedy="Only SELECT statements are evaluated.")
-
-
-def reader_name(database: str) -> str:
-    """Return the login that may read one database alone; Postgres cuts names at 63 bytes, so ours stay below."""
-    return f"reader_{database}"
+    """Return who logs in to one database for a role; Postgres cuts names at 63 bytes, so ours stay below."""
+    return ADMIN if role is Role.HARNESS else f"{role.value}_{database}"
 
 
 def connect(
@@ -120,19 +120,17 @@ def open_session(endpoint: Endpoint, database: str, role: Role, pins: Pins) -> P
     """Return a fresh session.
 
     Raises:
-        InputError: a pinned clock, which Postgres cannot offer: now() follows the machine.
+        InputError: a pinned clock that this server cannot keep, or an unknown time zone.
         SessionLostError: no login.
     """
-    if pins.clock is not None:
-        raise InputError(
-            "Postgres cannot pin its clock: now() follows the machine",
-            field="clock",
-            remedy="Write the reference date into the question and the gold SQL, or leave `clock` out for Postgres.",
-        )
     if not _ZONE.fullmatch(pins.time_zone):
         raise _unknown_zone(pins.time_zone)
     folded = database.lower()
-    return PostgresSession(connect(endpoint, folded, login_name(folded, role), time_zone=pins.time_zone))
+    set_clock(endpoint, pins.clock)
+    connection = connect(endpoint, folded, login_name(folded, role), time_zone=pins.time_zone)
+    if pins.clock is not None:
+        check_clock(connection, pins.clock)
+    return PostgresSession(connection)
 
 
 def _unknown_zone(time_zone: str) -> InputError:

@@ -18,6 +18,7 @@ from dialect_adapters.contract import (
     Session,
     SessionLostError,
     StatementError,
+    StateRules,
 )
 from dialect_adapters.sqlite.recipe import RECIPE
 from dialect_adapters.sqlite.session import SqliteSession, ask
@@ -42,6 +43,19 @@ class SqliteAdapter:
         from dialect_adapters.sqlite.grammar import RULES
 
         return RULES
+
+    @property
+    def state(self) -> StateRules:
+        """Return how the state a statement leaves is read."""
+        from dialect_adapters.sqlite.state import STATE
+
+        return STATE
+
+    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+        """Run a case's trusted setup SQL."""
+        from dialect_adapters.sqlite.state import set_up
+
+        set_up(endpoint, database, scripts)
 
     def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
         """Open a session; raises SessionLostError where the worker does not answer."""

@@ -96,8 +96,9 @@ class AgentRecord(_Record):
 class CaseResult(_Record):
     """One case, one dialect, one trial: what was asked, answered and decided, and why.
 
-    `gold_columns` and `predicted_columns` name the result columns; the shapes are (rows, columns). `cause` is None
-    on a match. `database` is the snapshot id the prediction ran on. `policy_overrides` are the case's own
+    `gold_columns` and `predicted_columns` name the result columns; the shapes are (rows, columns). Of a dml or ddl
+    case `gold_changed` and `predicted_changed` name what the statements touched. `cause` is None on a match.
+    `database` is the snapshot id the prediction ran on. `policy_overrides` are the case's own
     fields of the policy: with them and the gold's order a verdict can be found again from stored rows.
     """
 
@@ -126,6 +127,8 @@ class CaseResult(_Record):
     predicted_shape: tuple[int, int] | None = None
     gold_columns: tuple[str, ...] = ()
     predicted_columns: tuple[str, ...] = ()
+    gold_changed: tuple[str, ...] = ()
+    predicted_changed: tuple[str, ...] = ()
     gold_status: str = "native"
     partial: float | None = None
     policy_digest: str = ""

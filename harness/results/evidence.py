@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cases.case import Case, Prediction
-from cases.outcome import Outcome
+from cases.outcome import Changed, Outcome
 from cases.policy import Policy
 from cases.relation import Relation
 from cases.verdicts import Cause, Verdict
@@ -26,7 +26,8 @@ class MetricSettings:
 class GoldAnswer:
     """One accepted gold statement, run once on a server no prediction ever shares.
 
-    `failure` is set where it gave no rows (ours, never the agent's). `probe` is the same query with hidden order
+    `changed` is what a dml or ddl gold left, which then has no `relation`.
+    `failure` is set where it gave neither (ours, never the agent's). `probe` is the same query with hidden order
     keys appended and one more row, None where none was needed. `cached` says that an earlier run executed it.
     """
 
@@ -39,6 +40,12 @@ class GoldAnswer:
     infrastructure: bool = False
     seconds: float = 0.0
     cached: bool = False
+    changed: Changed | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Return whether a prediction can be compared with it."""
+        return self.relation is not None or self.changed is not None
 
 
 @dataclass(frozen=True, slots=True)

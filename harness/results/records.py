@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cases.case import Prediction
-from cases.outcome import Outcome, Rows
+from cases.outcome import Changed, Outcome, Rows
 from cases.relation import Row
 from cases.typed_json import encode
 from harness.results.case_result import (
@@ -52,6 +52,8 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         predicted_shape=_shape(predicted),
         gold_columns=_columns(gold),
         predicted_columns=_columns(predicted),
+        gold_changed=_touched(gold),
+        predicted_changed=_touched(predicted),
         gold_status="native" if evidence.gold_sql is not None else "unavailable",
         partial=execution.partial if execution else None,
         policy_digest=evidence.policy.digest,
@@ -167,3 +169,8 @@ def _shape(outcome: Outcome | None) -> tuple[int, int] | None:
 def _columns(outcome: Outcome | None) -> tuple[str, ...]:
     """Return the names of a result's columns."""
     return tuple(column.name for column in outcome.relation.columns) if isinstance(outcome, Rows) else ()
+
+
+def _touched(outcome: Outcome | None) -> tuple[str, ...]:
+    """Return the names of what a change touched."""
+    return outcome.touched if isinstance(outcome, Changed) else ()

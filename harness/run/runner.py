@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from cases.case import Case, Prediction
-from cases.outcome import Failure, Outcome, Rows
+from cases.outcome import Outcome, Rows
 from cases.pack import Pack
 from cases.relation import Relation
 from harness.desk import Desk
@@ -170,7 +170,7 @@ def _timing(
     """Return the seconds of one result's parts, to the microsecond."""
     predicted = _predicted(judged)
     seconds = predicted.seconds if predicted is not None else None
-    gold = [answer.seconds for answer in task.gold if answer.relation is not None]
+    gold = [answer.seconds for answer in task.gold if answer.usable]
     return Timing(
         case_id=task.case.id,
         trial=task.trial,
@@ -187,8 +187,7 @@ def _timing(
 def _predicted(judged: Judged) -> Outcome | None:
     """Return the outcome of the predicted statement, None where it never ran."""
     executions = judged.evidence.executions
-    outcome = executions[-1].predicted if executions else None
-    return outcome if isinstance(outcome, Rows | Failure) else None
+    return executions[-1].predicted if executions else None
 
 
 def _stored(config: RunConfig, done: _Done) -> bool:

@@ -14,7 +14,7 @@ def select(pack: Pack, config: RunConfig) -> tuple[Case, ...]:
     """Return the selected cases in pack order.
 
     Raises:
-        InputError: an id in --only that the pack does not have, or a query type that cannot run yet.
+        InputError: an id in --only that the pack does not have.
     """
     known = {case.id for case in pack.cases}
     unknown = [case_id for case_id in config.only if case_id not in known]
@@ -31,16 +31,4 @@ def select(pack: Pack, config: RunConfig) -> tuple[Case, ...]:
         chosen = [case for index, case in enumerate(chosen) if index in picked]
     if config.limit is not None:
         chosen = chosen[: config.limit]
-    _only_queries(chosen)
     return tuple(chosen)
-
-
-def _only_queries(cases: list[Case]) -> None:
-    """Refuse state-changing cases: this version runs queries only, and says so before anything runs."""
-    changing = [case.id for case in cases if case.query_type != "dql"]
-    if changing:
-        raise InputError(
-            f"{len(changing)} cases change data (query_type dml or ddl), first: {changing[0]}",
-            field="query_type",
-            remedy="This version runs query_type dql only: select others with --only or --tags",
-        )
