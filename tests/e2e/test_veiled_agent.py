@@ -20,7 +20,7 @@ def answer(request):
     seen = []
     for place in (folder, cache):
         for where, _, names in os.walk(place):
-            seen += [os.path.join(where, name) for name in names if "SELECT" in _text(Path(where, name))]
+            seen += [f"{{where}}/{{name}}" for name in names if place == cache or "SELECT" in _text(Path(where, name))]
     with note.open("a") as stream:
         stream.write(json.dumps(seen) + "\\n")
     return "SELECT COUNT(*) FROM books"
@@ -37,7 +37,7 @@ def test_a_run_hides_its_pack_its_kept_gold_and_its_runs(cli, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     write_starter(tmp_path / "pack")
     agent.parent.mkdir()
-    agent.write_text(AGENT.format(folder=str(tmp_path), cache=str(cache), note=str(note)))
+    agent.write_text(AGENT.format(folder=str(tmp_path), cache=str(cache / "sqlassay/gold"), note=str(note)))
     for number in (1, 2):
         run = ("run", "pack", "--agent", f"{agent}:answer", "--out", f"runs/{number}", "--jobs", "1")
         ran = cli(*run, env={"XDG_CACHE_HOME": str(cache)})
