@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cases.case import Case as Case
     from cases.case import Prediction as Prediction
+    from cases.catalog import Catalog as Catalog
     from cases.errors import InfrastructureError as InfrastructureError
     from cases.errors import InputError as InputError
     from cases.errors import SqlassayError as SqlassayError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "AgentRequest": "harness.agents.request",
     "Case": "cases.case",
+    "Catalog": "cases.catalog",
     "Column": "cases.relation",
     "Comparison": "harness.results.verdicts",
     "GuardVerdict": "harness.results.verdicts",
@@ -76,10 +78,10 @@ def compare(gold: Relation, predicted: Relation, policy: Policy | None = None) -
     return judge(gold, predicted, policy or preset("strict"))
 
 
-def guard(sql: str, dialect: str) -> GuardVerdict:
+def guard(sql: str, dialect: str, *, catalog: Catalog | None = None, profile: str = "dql") -> GuardVerdict:
     """Return whether the guard would let a statement near a database, without any database.
 
-    No catalogue is known here, so of tables only the system schemas are refused.
+    Without a catalogue, of tables only the system schemas are refused. `profile` is dql, dml or ddl.
 
     Raises:
         InputError: no such dialect.
@@ -90,7 +92,8 @@ def guard(sql: str, dialect: str) -> GuardVerdict:
 
     rules = adapter(dialect).rules
     with Parser() as parser:
-        return check(parser.parse(sql, dialect, sqlglot_dialect=rules.sqlglot_dialect), rules, None)
+        parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=rules.sqlglot_dialect)
+        return check(parsed, rules, catalog, profile=profile)
 
 
 def run(pack: str | Path, **options: Any) -> RunResult:

@@ -17,6 +17,7 @@ COMMANDS = {
     "rescore": "Judge a run's stored rows again under other policies, without a database.",
     "compare": "Judge pairs of relations without a database.",
     "redteam": "Attack each layer of the defence alone and all together.",
+    "guard": "Judge a file of statements by the guard alone, without any database.",
     "init": "Start a pack of your own in a new folder.",
     "list": "List packs, metrics, dialects, policies, formats or reports.",
     "snapshot": "Build or list snapshot images.",

@@ -26,6 +26,14 @@ _DATE_WORDS = re.compile(
     r"|str_to_time|strtotime|tsordsto\w+|time_to_str|to_date|to_timestamp|year|month|day|quarter|week|extract|timestamp\w*)\b",
     re.IGNORECASE,
 )
+_INTERVAL = re.compile(r"\binterval\s*\(?\s*\Z", re.IGNORECASE)
+_DATE_PART = re.compile(
+    r"(?:cast\()?\s*(?:year|month|day\w*|quarter|week\w*|hour|extract|date_part|strftime|time_?to_?str|to_char)"
+    r"\([^()]*(?:\([^()]*\)[^()]*)*\)(?:\s+as\s+\w+\))?\s*(?:=|<>|<|>|in\b|between\b)",
+    re.IGNORECASE,
+)
+"""A comparison whose left side is a part of a date and nothing more."""
+
 _PROVEN = {
     "order ignored": Cause.WRONG_ORDER,
     "numbers as text": Cause.TYPE_ONLY,
@@ -110,14 +118,23 @@ def _plain(query: ParsedQuery) -> tuple[str, ...]:
     return tuple(condition for condition in query.filters if "SELECT " not in condition)
 
 
+def _sets_apart(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
+    """Return True where only one side is an EXCEPT or INTERSECT: the other may say the same by a nested condition."""
+    return bool((gold.nodes ^ predicted.nodes) & {"except", "intersect"})
+
+
 def _missing_nested(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     """Return True where the prediction has fewer conditions than the gold, those with subqueries included."""
+    if _sets_apart(gold, predicted):
+        return False
     missing, extra = _only(gold.filters, predicted.filters)
     return len(missing) > len(extra)
 
 
 def _extra_nested(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     """Return True where the prediction has more conditions than the gold, those with subqueries included."""
+    if _sets_apart(gold, predicted):
+        return False
     missing, extra = _only(gold.filters, predicted.filters)
     return len(extra) > len(missing)
 
@@ -128,9 +145,30 @@ def _shape(condition: str) -> str:
 
 
 def _temporal(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
-    """Return True where filters differ in a date, a year or a date function."""
+    """Return True where filters differ in a date, a year or a date function; a number beside one is just a number."""
     missing, extra = _filters(gold, predicted)
+    if missing and Counter(map(_shape, missing)) == Counter(map(_shape, extra)):
+        return _dates_differ(missing, extra)
     return any(_DATE_WORDS.search(part) for part in missing) and any(_DATE_WORDS.search(part) for part in extra)
+
+
+def _dates_differ(missing: list[str], extra: list[str]) -> bool:
+    """Return True where of filters of the same shapes a date, an interval or a part of a date is another."""
+    by_shape = {_shape(condition): condition for condition in extra}
+    for condition in missing:
+        other = by_shape[_shape(condition)]
+        for one, two in zip(_VALUE.finditer(condition), _VALUE.finditer(other), strict=True):
+            if one.group() != two.group() and _is_date(one, condition):
+                return True
+    return False
+
+
+def _is_date(value: re.Match[str], condition: str) -> bool:
+    """Return True for a date or interval, and for a number that is compared with a part of a date."""
+    if _DATE_WORDS.fullmatch(value.group()) or _INTERVAL.search(condition, 0, value.start()):
+        return True
+    is_number = not value.group().startswith("'") or value.group().strip("'").isdigit()
+    return is_number and _DATE_PART.match(condition) is not None
 
 
 def _filter_value(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
@@ -159,8 +197,14 @@ def _other_filter(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
 def _aggregation(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     """Return True where aggregates or the grouping differ; grouping matters only where both group or one aggregates."""
     if Counter(gold.aggregates) != Counter(predicted.aggregates):
-        return set(gold.aggregates) != set(predicted.aggregates)
+        return set(gold.aggregates) != set(predicted.aggregates) and not _only_fewer_columns(gold, predicted)
     return set(gold.group_by) != set(predicted.group_by)
+
+
+def _only_fewer_columns(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
+    """Return True where one side groups alike and selects all that the other does, and more."""
+    wanted, given = Counter(gold.projections), Counter(predicted.projections)
+    return set(gold.group_by) == set(predicted.group_by) and wanted != given and (wanted <= given or given <= wanted)
 
 
 def _join(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
@@ -199,12 +243,15 @@ def _distinct(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
 
 def _projection(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     """Return True where the prediction misses a selected expression or selects others."""
+    if _sets_apart(gold, predicted):
+        wanted, given = set(gold.projections), set(predicted.projections)
+        return not (wanted <= given or given <= wanted)
     return Counter(gold.projections) != Counter(predicted.projections)
 
 
 def _column_order(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     """Return True where the same expressions are selected in another order."""
-    return gold.projections != predicted.projections
+    return not _sets_apart(gold, predicted) and gold.projections != predicted.projections
 
 
 _RULES: tuple[tuple[Callable[[ParsedQuery, ParsedQuery], bool], Cause], ...] = (

@@ -1,0 +1,115 @@
+"""`sqlassay guard` judges a file line by line, tolerates what it does not know, and names the line it cannot read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import sqlassay
+from cases.catalog import Catalog, CatalogColumn, CatalogTable
+from cases.errors import InputError
+from cases.relation import Kind
+from harness.cli.guard_command import command
+from harness.guard.statements import expand, read_statements
+
+_CATALOG = Catalog(
+    dialect="sqlite",
+    snapshot="s",
+    database="s",
+    engine_version="0",
+    tables=(CatalogTable(name="orders", columns=(CatalogColumn(name="id", kind=Kind.INT, declared=""),)),),
+)
+
+
+def _run(tmp_path: Path, lines: list[str], *options: str, dialect: str = "sqlite") -> Result:
+    """Run the command on a file of these lines."""
+    file = tmp_path / "statements.jsonl"
+    file.write_bytes("\n".join(lines).encode("utf-8", "surrogateescape"))
+    return CliRunner().invoke(command, ["--dialect", dialect, *options, str(file)], standalone_mode=False)
+
+
+def test_every_line_gives_one_line_in_its_order(tmp_path: Path) -> None:
+    """Id, verdict, reason, node and flags come out; blank lines and unknown keys are passed over."""
+    lines = [
+        '{"id": "a", "sql": "SELECT 1", "class": "plain", "live": true}',
+        "",
+        '{"id": 2, "sql": "DROP TABLE orders"}',
+        '{"id": "c", "sql": "SELECT random()"}',
+    ]
+    done = _run(tmp_path, lines)
+    assert done.exit_code == 0
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [tuple(line) for line in found] == [("id", "verdict", "reason", "node", "flags")] * 3
+    assert [(line["id"], line["verdict"], line["node"]) for line in found] == [
+        ("a", "allowed", None),
+        (2, "rejected", "drop"),
+        ("c", "allowed", None),
+    ]
+    assert found[2]["flags"] == ["nondeterministic: random"]
+    assert "OK: 3 statements, 1 rejected, 1 flagged (exit 0)" in done.stderr
+
+
+def test_a_catalogue_decides_about_tables(tmp_path: Path) -> None:
+    """With --catalog an unknown table is rejected, without it only the system's own are."""
+    catalog = tmp_path / "catalog.json"
+    catalog.write_text(_CATALOG.model_dump_json(), encoding="utf-8")
+    lines = ['{"id": "a", "sql": "SELECT * FROM orders"}', '{"id": "b", "sql": "SELECT * FROM gold"}']
+    nodes = [json.loads(line)["node"] for line in _run(tmp_path, lines, "--catalog", str(catalog)).stdout.splitlines()]
+    assert nodes == [None, "unknown_table"]
+    assert [json.loads(line)["node"] for line in _run(tmp_path, lines).stdout.splitlines()] == [None, None]
+
+
+def test_profiles_admit_changes(tmp_path: Path) -> None:
+    """--profile dml lets an UPDATE pass that the default rejects."""
+    lines = ['{"id": "a", "sql": "UPDATE orders SET id = 1"}']
+    assert json.loads(_run(tmp_path, lines).stdout)["verdict"] == "rejected"
+    assert json.loads(_run(tmp_path, lines, "--profile", "dml").stdout)["verdict"] == "allowed"
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ('{"id": "x", "sql":', ":2: the line is not JSON"),
+        ("[1]", ":2: the line is no object"),
+        ('{"sql": "SELECT 1"}', ":2:id: "),
+        ('{"id": true, "sql": "SELECT 1"}', ":2:id: "),
+        ('{"id": "x", "sql": null}', ":2:sql: "),
+        ('{"id": "\udcff", "sql": "SELECT 1"}', ":2: the line is not UTF-8"),
+        ("[" * 100_000, ":2: the line is not JSON"),
+        ('{"id": ' + "9" * 5_000 + ', "sql": "x"}', ":2: the line is not JSON"),
+    ],
+)
+def test_a_malformed_line_is_named(tmp_path: Path, line: str, place: str) -> None:
+    """File and line stand in the message, and nothing is judged."""
+    done = _run(tmp_path, ['{"id": "a", "sql": "SELECT 1"}', line])
+    assert isinstance(done.exception, InputError)
+    assert place in str(done.exception)
+    assert done.stdout == ""
+
+
+def test_missing_files_are_named(tmp_path: Path) -> None:
+    """A file that is not there and a catalogue that is none are the user's to mend."""
+    for options in (["--dialect", "sqlite", str(tmp_path / "no.jsonl")],):
+        assert isinstance(CliRunner().invoke(command, options, standalone_mode=False).exception, InputError)
+    (tmp_path / "c.json").write_text("{}", encoding="utf-8")
+    done = _run(tmp_path, [], "--catalog", str(tmp_path / "c.json"))
+    assert isinstance(done.exception, InputError)
+
+
+def test_templates_are_expanded_and_only_where_the_line_says_so() -> None:
+    """`{{rep:TEXT:N}}` repeats, never beyond what memory is worth; an ordinary line keeps its braces."""
+    assert expand("SELECT {{rep:(:3}}1{{rep:):3}}") == "SELECT (((1)))"
+    assert expand("{{rep::5}}{{victim}}") == "7"
+    assert len(expand("{{rep:ab:999999999999}}")) < 2_000_001
+    lines = [b'{"id": 1, "sql": "{{rep:a:2}}", "sql_template": true}', b'{"id": 2, "sql": "{{rep:a:2}}"}']
+    assert [statement.sql for statement in read_statements(lines, "f")] == ["aa", "{{rep:a:2}}"]
+
+
+def test_the_library_takes_a_catalogue_and_a_profile() -> None:
+    """`sqlassay.guard` gives the command's verdicts."""
+    assert sqlassay.guard("SELECT * FROM gold", "sqlite").allowed is True
+    assert sqlassay.guard("SELECT * FROM gold", "sqlite", catalog=_CATALOG).node == "unknown_table"
+    assert sqlassay.guard("DELETE FROM orders", "sqlite", catalog=_CATALOG, profile="dml").allowed is True
