@@ -56,7 +56,8 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
     started = time.monotonic()
     predicted = None
     if decision is None and prediction is not None and prediction.sql is not None and route.snapshot is not None:
-        predicted, decision = _execute(case, prediction.sql, route.snapshot, desk)
+        flagged = guard is not None and bool(guard.flags)
+        predicted, decision = _execute(case, prediction.sql, route.snapshot, desk, flagged=flagged)
     sandbox_seconds = time.monotonic() - started
     best, execution = _compare(case, gold, predicted, policy, route.snapshot or case.snapshot, desk)
     verdict, reason = decision or _compared(execution)
@@ -156,12 +157,14 @@ def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
     return Verdict.GOLD_ERROR, f"{kind}: {first.failure}"
 
 
-def _execute(case: Case, sql: str, snapshot_id: str, desk: Desk) -> tuple[Outcome | None, Decision | None]:
+def _execute(
+    case: Case, sql: str, snapshot_id: str, desk: Desk, *, flagged: bool
+) -> tuple[Outcome | None, Decision | None]:
     """Run the predicted statement; a lost sandbox or a setup that fails is our fault, a failure the agent's."""
     limits, pins = desk.rules.case_limits(case), desk.rules.pins(case)
     try:
         if case.query_type == "dql":
-            outcome = desk.station.run(snapshot_id, sql, limits, pins)
+            outcome = desk.station.run(snapshot_id, sql, limits, pins, flagged=flagged)
         else:
             outcome = desk.station.change(snapshot_id, plan(case, sql, desk.rules.dialect), limits, pins)
     except (InfrastructureError, GoldBrokenError) as error:

@@ -6,9 +6,10 @@ import logging
 
 from cases.errors import InfrastructureError, SandboxLostError, SandboxStartError
 from cases.outcome import Outcome
-from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, Session, SessionLostError
+from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, Session
 from dialect_adapters.execute import Change, Workshop, execute, execute_change
 from sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sandboxes.fingerprint import Fingerprint
 
 LOST_ATTEMPTS = 2
 """How often one statement may lose its sandbox before the loss is reported as ours."""
@@ -28,7 +29,8 @@ class Station:
         self._run_id = run_id
         self._sandbox: Sandbox | None = None
         self._throwaway: Sandbox | None = None
-        self._touched: dict[str, str] = {}
+        self._fingerprint: Fingerprint | None = None
+        self._drift: list[str] = []
         self.started = 0
 
     @property
@@ -46,15 +48,18 @@ class Station:
             self.started += 1
         return self._sandbox
 
-    def run(self, snapshot_id: str, sql: str, limits: Limits, pins: Pins) -> Outcome:
+    def run(self, snapshot_id: str, sql: str, limits: Limits, pins: Pins, *, flagged: bool = False) -> Outcome:
         """Run one untrusted statement as the snapshot's reader on a fresh session and return its outcome.
+
+        The state is looked at afterwards: by the engine's mark always, whole where the mark moved and, on an engine
+        without one, where the guard `flagged` the statement. A changed server is replaced and reported by `close`.
 
         Raises:
             InfrastructureError: the sandbox was lost more than once under this statement.
         """
         for _ in range(LOST_ATTEMPTS):
             try:
-                return self._attempt(snapshot_id, sql, limits, pins)
+                return self._attempt(snapshot_id, sql, limits, pins, flagged=flagged)
             except SandboxLostError as lost:
                 _log.warning("sandbox lost, a fresh one takes over: %s", lost)
                 reason = str(lost)
@@ -103,11 +108,12 @@ class Station:
             self._throwaway = None
             sandbox.destroy()
 
-    def _attempt(self, snapshot_id: str, sql: str, limits: Limits, pins: Pins) -> Outcome:
+    def _attempt(self, snapshot_id: str, sql: str, limits: Limits, pins: Pins, *, flagged: bool) -> Outcome:
         """Run the statement once; a tainted server is discarded and its outcome kept."""
         sandbox = self.sandbox
         database = self._image.catalog(snapshot_id).database
-        self._touched[snapshot_id] = sql
+        watch = self._watched(sandbox)
+        watch.before(snapshot_id, sql)
         executed = execute(
             lambda: sandbox.open(database, Role.READER, pins),
             sql,
@@ -115,9 +121,17 @@ class Station:
             kill=sandbox.kill,
             died_of_memory=sandbox.died_of_memory,
         )
-        if executed.tainted:
+        drift = watch.after(suspect=flagged or executed.tainted)
+        self._drift.extend(drift)
+        if executed.tainted or drift:
             self._discard()
         return executed.outcome
+
+    def _watched(self, sandbox: Sandbox) -> Fingerprint:
+        """Return what watches the running server's state."""
+        if self._fingerprint is None:
+            self._fingerprint = Fingerprint(self._adapter, self._image, sandbox)
+        return self._fingerprint
 
     def kill(self) -> None:
         """Stop the server at once, from any thread: the running statement ends as lost."""
@@ -127,31 +141,21 @@ class Station:
 
     def close(self) -> tuple[str, ...]:
         """Check that no snapshot changed, then remove the server; return one line for each drift found."""
-        drift = self._drift() if self._sandbox is not None else ()
+        if self._fingerprint is not None:
+            self._drift.extend(self._fingerprint.whole(proven=True))
         self._discard()
+        drift, self._drift = tuple(self._drift), []
         return drift
 
     def abandon(self) -> None:
         """Remove the server without looking at its state: for the ways out that cannot wait."""
         self._discard()
 
-    def _drift(self) -> tuple[str, ...]:
-        """Return a line for every touched snapshot whose state is not the one that was baked."""
-        found = []
-        for snapshot_id, last_sql in self._touched.items():
-            catalog = self._image.catalog(snapshot_id)
-            try:
-                digest = self._adapter.state_digest(self.sandbox.endpoint, catalog.database)
-            except SessionLostError as lost:
-                _log.warning("state of %s could not be read: %s", snapshot_id, lost)
-                continue
-            if digest != catalog.state_digest:
-                found.append(f"snapshot {snapshot_id} changed; last statement run on it: {last_sql[:200]}")
-        return tuple(found)
-
     def _discard(self) -> None:
         """Remove the server; the next statement gets a fresh one."""
+        watch, self._fingerprint = self._fingerprint, None
         sandbox, self._sandbox = self._sandbox, None
-        self._touched = {}
+        if watch is not None:
+            watch.close()
         if sandbox is not None:
             sandbox.destroy()

@@ -114,6 +114,10 @@ _INIT = (
     f"--init-file={_INIT_FILE}",
 )
 
+# With innodb_read_only not even root can write; the server cannot be told otherwise while it runs. Where it is off,
+# no two answers are equal.
+_MARK = "SELECT IF(@@innodb_read_only AND @@super_read_only, 'read-only', UUID())"
+
 _SERVER = ("{bin}/mysqld", *_SETTINGS, *_TUNED)
 
 RECIPE = ServerRecipe(
@@ -156,5 +160,6 @@ RECIPE = ServerRecipe(
         "--auto-generate-certs=ON",
     ),
     memory_mb=768,
+    mark=_MARK,
 )
 """The MySQL 9 server: `--initialize-insecure` once, then one argv a mode."""

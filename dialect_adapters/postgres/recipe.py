@@ -84,6 +84,9 @@ def _serve(extra: Mapping[str, str]) -> tuple[str, ...]:
     return ("{bin}/postgres", "-D", "{data}", *options)
 
 
+# Every write is logged and every change has a transaction id of its own; reading moves neither, as nothing else runs.
+_MARK = "SELECT pg_current_wal_insert_lsn()::text, pg_snapshot_xmax(pg_current_snapshot())::text"
+
 _INITDB = (
     "{bin}/initdb",
     "--pgdata={data}",

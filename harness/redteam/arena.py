@@ -19,6 +19,7 @@ from harness.redteam.bare import BareSession
 from harness.redteam.surroundings import Surroundings, changes
 from harness.redteam.targets import Target
 from sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sandboxes.fingerprint import Mark
 
 PLANTED = re.compile("planted-gold-5d1f")
 OTHER_SESSION = "other-session-7c1b"
@@ -63,10 +64,12 @@ class Arena:
         self._sandbox: Sandbox | None = None
         self._victim: Session | None = None
         self._victim_id = ""
+        self._mark: Mark | None = None
         self._state = ""
         self._answer: Outcome | None = None
         self.started = 0
         self.checks: list[float] = []
+        self.marks: list[float] = []
 
     def run(self, sql: str, *, template: bool, exhausting: bool) -> Observation:
         """Run one statement and return what it did; the sandbox is replaced where that was anything.
@@ -76,7 +79,7 @@ class Arena:
         """
         sandbox = self._ready()
         text = filled(sql, {**self._around.values, "victim": self._victim_id}) if template else sql
-        before = self._around.look()
+        before = self._around.look(text)
         started = time.monotonic()
         effects: list[str] = []
         outcome: Outcome | None = None
@@ -96,7 +99,7 @@ class Arena:
         seconds = time.monotonic() - started
         if seconds > self._ground.limits.timeout + GRACE:
             effects.append("time")
-        effects += changes(before, self._around.look())
+        effects += changes(before, self._around.look(text))
         effects += self._leaks(outcome, sandbox)
         if exhausting and not self._neighbour():
             effects.append("neighbour")
@@ -136,6 +139,7 @@ class Arena:
             self._state = self._digest(self._sandbox)
             self._answer = self._ask(self._sandbox)
             self._seat_victim(self._sandbox)
+            self._mark = Mark(ground.adapter.recipe, lambda: self._open(Role.HARNESS))
         return self._sandbox
 
     def _login(self, sandbox: Sandbox) -> Session:
@@ -181,12 +185,25 @@ class Arena:
     def _inside(self, sandbox: Sandbox, *, tainted: bool) -> list[str]:
         """Return the effects inside the sandbox, as far as a server that still answers can tell."""
         try:
-            found = ["state"] if self._digest(sandbox) != self._state else []
+            found = [] if self._still() or self._digest(sandbox) == self._state else ["state"]
             if not self._same_answer(self._ask(sandbox)):
                 found.append("answer")
             return found + self._victim_effects()
         except (SessionLostError, StatementError, SandboxLostError):
             return [] if tainted else ["server lost"]
+
+    def _still(self) -> bool:
+        """Return whether the engine's own mark proves that nothing was written, and note what asking cost."""
+        if self._mark is None or not self._mark.known:
+            return False
+        started = time.monotonic()
+        still = self._mark.still()
+        self.marks.append(time.monotonic() - started)
+        return still
+
+    def _open(self, role: Role) -> Session:
+        """Log in to the running sandbox."""
+        return self._ready().open(self._database, role, Pins())
 
     def _victim_effects(self) -> list[str]:
         """Return whether the other session was ended or asked to stop."""
@@ -221,7 +238,10 @@ class Arena:
     def _discard(self) -> None:
         """Remove the sandbox; the next statement gets a fresh one."""
         victim, self._victim, self._victim_id = self._victim, None, ""
+        mark, self._mark = self._mark, None
         sandbox, self._sandbox = self._sandbox, None
+        if mark is not None:
+            mark.close()
         if victim is not None:
             with contextlib.suppress(SessionLostError):
                 victim.close()

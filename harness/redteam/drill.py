@@ -77,6 +77,7 @@ class Findings:
     false_alarms: tuple[FalseAlarm, ...]
     isolation: Isolation | None
     check_seconds: tuple[float, ...]
+    mark_seconds: tuple[float, ...]
     sandboxes: int
 
 
@@ -217,6 +218,7 @@ def drill(field: Field, plan: Plan, progress: Progress) -> Findings:
         false_alarms=tuple(alarm for found in alarms for alarm in found),
         isolation=isolation,
         check_seconds=tuple(seconds for arena in arenas for seconds in arena.checks),
+        mark_seconds=tuple(seconds for arena in arenas for seconds in arena.marks),
         sandboxes=sum(arena.started for arena in arenas),
     )
 

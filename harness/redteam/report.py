@@ -79,10 +79,12 @@ def _isolation(findings: Findings) -> IsolationRecord | None:
 
 def _checks(findings: Findings) -> dict[str, float]:
     """Return what looking at the whole state cost."""
-    seconds = findings.check_seconds
+    seconds, marks = findings.check_seconds, findings.mark_seconds
     if not seconds:
         return {}
     return {
+        "marks": len(marks),
+        "mark_median_seconds": round(median(marks), 6) if marks else 0.0,
         "checks": len(seconds),
         "median_seconds": round(median(seconds), 5),
         "max_seconds": round(max(seconds), 5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shutil
 import socket
@@ -9,8 +10,10 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-_MARK = "*pwn*"
-"""Attacks that write to a place of their own choosing call it so."""
+_PATH = re.compile(r"/[\w.-]+(?:/[\w.-]+)+")
+"""A path of an attack's own choosing, as it stands in its text."""
+
+_LONGEST = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,10 @@ class Surroundings:
             "listener_port": str(port),
         }
 
-    def look(self) -> Look:
-        """Return how things stand now."""
-        seen = [*self.folder.rglob("*"), *Path(tempfile.gettempdir()).glob(_MARK)]
+    def look(self, sql: str = "") -> Look:
+        """Return how things stand now, the host's files that a statement names among them."""
+        named = {Path(path) for path in _PATH.findall(sql[:_LONGEST])}
+        seen = [*self.folder.rglob("*"), *named]
         return Look(frozenset(_facts(path) for path in seen), self.gold.read_bytes(), self._heard())
 
     def close(self) -> None:

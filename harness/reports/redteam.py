@@ -86,7 +86,9 @@ def _facts(found: RedTeamResult) -> tuple[str, ...]:
     if found.state_checks:
         checks = found.state_checks
         lines.append(
-            f"State checks: {checks['checks']:.0f}, median {checks['median_seconds'] * 1000:.1f} ms; "
+            f"State checks: {checks['marks']:.0f} by the engine's mark, median "
+            f"{checks['mark_median_seconds'] * 1000:.2f} ms, and {checks['checks']:.0f} whole, median "
+            f"{checks['median_seconds'] * 1000:.1f} ms; "
             f"{checks['sandboxes']:.0f} sandboxes in {found.seconds:.0f} s"
         )
     if found.isolation is not None:

@@ -51,3 +51,11 @@ def test_nothing_is_left() -> None:
     made = Surroundings()
     made.close()
     assert made.gold.parent.exists() is False
+
+
+def test_a_file_the_statement_names_is_seen(around: Surroundings, tmp_path: Path) -> None:
+    """A path of the attack's own choosing is watched on the host, whatever folder it is in."""
+    text = f"COPY customers TO '{tmp_path}/pwn_copy'"
+    before = around.look(text)
+    (tmp_path / "pwn_copy").write_text("x")
+    assert changes(before, around.look(text)) == ("files",)
