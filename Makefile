@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval engine doctor check test docs lock clean
+.PHONY: help eval engine doctor check test soak docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -14,6 +14,9 @@ UV ?= $(BIN)/uv
 DIALECT ?= sqlite
 PACK ?= demo
 ENGINE ?= auto
+
+# How many generated texts `make soak` throws at the guard.
+TEXTS ?= 100000
 
 # Pure code whose branches must be covered; the rest is proven on real servers.
 CORE := harness/compare/*,harness/guard/*,harness/metrics/*,harness/aggregate.py,cases/*
@@ -51,6 +54,9 @@ check: $(VENV)/.dev ## Format, lint, types, import rules, unit tests and the cov
 
 test: check engine ## Everything CI runs: check, then every test on real servers
 	$(BIN)/python -m pytest -q -m docker
+
+soak: $(VENV)/.dev ## The long runs whose samples are in test: TEXTS=100000 generated texts at the guard, SEED
+	$(BIN)/python tests/guard/soak.py $(TEXTS) $(SEED)
 
 docs: $(VENV)/.dev ## Write docs/reference.md and docs/demo.svg anew from the program
 	@$(BIN)/python tests/docs/reference.py
