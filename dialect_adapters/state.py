@@ -39,8 +39,7 @@ def read_state(open_session: OpenSession, rules: StateRules, quote: str, limits:
         session.begin_read(READING)
         for statement in rules.prepare:
             session.fetch(statement, READING)
-        aspects = {name: session.fetch(question, READING) for name, question in rules.schema}
-        columns = aspects["columns"]
+        columns = session.fetch(dict(rules.schema)["columns"], READING)
         found = [tuple(str(cell) if cell is not None else None for cell in row) for row in _listed(session, rules)]
         parts = []
         for name, schema, kind in found:
@@ -49,6 +48,8 @@ def read_state(open_session: OpenSession, rules: StateRules, quote: str, limits:
             if kind == "t":
                 names = [_quoted(str(row[1]), quote) for row in columns.rows if row[0] == title]
                 parts.append(_table(session, title, target, names, rules, known.get(("table", title))))
+        # After the rows: an engine may know a table's next automatic key only once it has opened the table.
+        aspects = {name: session.fetch(question, READING) for name, question in rules.schema}
         session.rollback()
     finally:
         session.close()

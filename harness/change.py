@@ -68,18 +68,22 @@ def _differences(
     gold: Changed, predicted: Changed, policy: Policy, orders: Sequence[OrderFacts | None]
 ) -> Iterator[tuple[str, Comparison]]:
     """Yield each part's comparison: tables and views, then the schema, then the eval queries."""
+    ours = {(part.part, part.name): part for part in gold.state}
     theirs = {(part.part, part.name): part for part in predicted.state}
-    for part in sorted(gold.state, key=lambda part: part.part == "schema"):
-        other = theirs.pop((part.part, part.name), None)
-        if other is None:
-            yield part.title, _plain("mismatch", "the gold leaves it, the prediction does not", policy)
-        elif other.digest != part.digest:
-            yield part.title, _part(part, other, gold, predicted, policy)
-    for part in theirs.values():
-        yield part.title, _plain("mismatch", "the prediction leaves it, the gold does not", policy)
-    for number, (wanted, given) in enumerate(zip(gold.answers, predicted.answers, strict=True)):
+    for key in sorted(ours | theirs, key=lambda key: key[0] == "schema"):
+        wanted, given = ours.get(key), theirs.get(key)
+        if wanted is None or given is None:
+            missing = (
+                "the gold leaves it, the prediction does not"
+                if given is None
+                else "the prediction leaves it, the gold does not"
+            )
+            yield (ours | theirs)[key].title, _plain("mismatch", missing, policy)
+        elif wanted.digest != given.digest:
+            yield wanted.title, _part(wanted, given, gold, predicted, policy)
+    for number, (answer, theirs_too) in enumerate(zip(gold.answers, predicted.answers, strict=True)):
         facts = orders[number] if number < len(orders) else None
-        yield f"eval_query {number + 1}", _answer(wanted, given, policy, facts)
+        yield f"eval_query {number + 1}", _answer(answer, theirs_too, policy, facts)
 
 
 def _part(gold: TableState, predicted: TableState, left: Changed, given: Changed, policy: Policy) -> Comparison:
@@ -128,7 +132,9 @@ def _schema(gold: Relation, predicted: Relation, policy: Policy) -> Comparison:
     hidden = set() if policy.columns == "position" else {_ORDINAL}
     hidden |= set() if policy.names == "match" else {_CHOSEN_NAME}
     exact = preset("strict").model_copy(update={"row_order": "ignore"})
-    return compare(_without(gold, hidden), _without(predicted, hidden), exact)
+    found = compare(_without(gold, hidden), _without(predicted, hidden), exact)
+    row = (found.first.gold or found.first.predicted) if found.first is not None else None
+    return replace(found, reason=f"{found.reason} (of {row[0]})") if row else found
 
 
 def _without(relation: Relation, hidden: set[str]) -> Relation:

@@ -21,6 +21,7 @@ from cases.errors import InputError
 from cases.relation import FarTemporal, Interval, Json, Kind, Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
 from dialect_adapters.ddl import table_ddl
+from dialect_adapters.sqlite.worker.writing import ENFORCED
 
 _WAL_MARK = slice(18, 20)
 _SQL_TYPES: dict[Kind, types.TypeEngine[Any]] = {
@@ -56,6 +57,8 @@ def write_database(snapshot: Snapshot, target: Path) -> None:
             _run_script(db, script)
         if snapshot.enforce_foreign_keys:
             _check_references(db, snapshot)
+        if snapshot.enforce_foreign_keys or snapshot.scripts.get("sqlite"):
+            db.execute(f"PRAGMA application_id={ENFORCED}")
 
 
 def copy_database(source: Path, target: Path) -> None:

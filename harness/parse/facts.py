@@ -159,7 +159,7 @@ def _conditions(tree: exp.Expr, resolver: Resolver, dialect: str) -> dict[str, A
     filters: list[str] = []
     joins: list[str] = []
     groups: list[str] = []
-    for query in tree.find_all(exp.Select):
+    for query in tree.find_all(exp.Select, exp.Update, exp.Delete):
         for clause in ("where", "having", "qualify"):
             _split(query.args.get(clause), "inner", filters, joins, resolver, dialect)
         for join in query.args.get("joins") or []:

@@ -19,7 +19,7 @@ from typing import Any
 from .clock import pin_clock
 from .framing import MEBI, receive, send
 from .policy import PRAGMA_TABLES, TABLE_FUNCTIONS, Policy, ReaderPolicy, harness_policy
-from .writing import CHECK_TABLE, WRITERS, WriterPolicy, connect
+from .writing import CHECK_TABLE, ENFORCED, WRITERS, WriterPolicy, connect
 
 CHUNK_BYTES = 256 * 1024
 LENGTH_LIMIT = 8 * MEBI
@@ -62,6 +62,8 @@ def open_database(path: Path, *, role: str, shared: bool, clock: str | None, hea
     for setting in (f"query_only={'OFF' if writes else 'ON'}", f"trusted_schema={trusted}", "temp_store=MEMORY",
                     "cell_size_check=ON", f"hard_heap_limit={heap}", "mmap_size=0", "synchronous=OFF"):  # fmt: skip
         db.execute(f"PRAGMA {setting}")
+    if writes and db.execute("PRAGMA application_id").fetchone() == (ENFORCED,):
+        db.execute("PRAGMA foreign_keys=ON")
     schema = db.execute("SELECT name, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master").fetchall()
     tables = frozenset(str(name).lower() for name, _ in schema)
     virtual = ['"' + str(name).replace('"', '""') + '"' for name, is_virtual in schema if is_virtual]

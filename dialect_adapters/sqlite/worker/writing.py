@@ -9,6 +9,9 @@ from pathlib import Path
 
 from .policy import ReaderPolicy
 
+ENFORCED = 0x464B4F4E
+"""The application id of a database whose references hold for writers; SQLite enforces none unless it is told to."""
+
 WRITERS = ("writer", "owner")
 ROLES = ("reader", "harness", *WRITERS)
 ROW_CHANGES = frozenset([sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE])
