@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from datetime import timedelta
 from decimal import Decimal
-from itertools import permutations
 from typing import Literal, TypeAlias
 
 from cases.errors import InputError
 from cases.policy import Policy
-from cases.relation import Relation, Row
+from cases.relation import Interval, Json, Relation, Row
+from harness.compare.peer_spider import PeerUnavailableError, spider_equal
+from harness.compare.peer_spider2 import spider2_equal
+from harness.compare.peer_sqlas import sqlas_score
 from harness.results.verdicts import Comparison
 
-Said: TypeAlias = tuple[Literal["match", "mismatch"], str]
+Said: TypeAlias = tuple[Literal["match", "mismatch"], str, str]
+"""A verdict, its rule, and what the peer says beyond its name ("" = nothing)."""
+
 Peer: TypeAlias = Callable[[Relation, Relation, bool], Said]
-
-_MOST_PERMUTATIONS = 50_000
-
-
-class PeerUnavailableError(Exception):
-    """The peer itself would crash or not end on this pair, so it has no verdict."""
 
 
 def peer_comparison(gold: Relation, pred: Relation, policy: Policy, *, ordered: bool) -> Comparison:
@@ -34,19 +34,58 @@ def peer_comparison(gold: Relation, pred: Relation, policy: Policy, *, ordered: 
         raise InputError(
             f"unknown peer {policy.peer!r}", field="peer", remedy=f"Choose one of {', '.join(sorted(PEERS))}"
         )
+    flags = ("vacuous",) if not gold.rows and not pred.rows else ()
     try:
-        verdict, rule = peer(gold, pred, ordered)
+        verdict, rule, note = peer(_as_fetched(gold), _as_fetched(pred), ordered)
     except (TypeError, ValueError, ArithmeticError, IndexError, PeerUnavailableError) as error:
         reason = f"{policy.peer} has no verdict: {type(error).__name__}: {error}"
-        return Comparison("undecided", "peer_unavailable", reason, policy.digest)
+        return Comparison("undecided", "peer_unavailable", reason, policy.digest, flags=flags)
     relation = "equal" if verdict == "match" else "different"
-    flags = ("vacuous",) if not gold.rows and not pred.rows else ()
-    return Comparison(verdict, rule, f"{relation} by the rule of {policy.peer}", policy.digest, flags=flags)
+    reason = f"{relation} by the rule of {policy.peer}{note and f': {note}'}"
+    return Comparison(verdict, rule, reason, policy.digest, flags=flags)
 
 
-def _said(equal: bool, rule: str) -> Said:  # noqa: FBT001 (one positional fact)
+def _as_fetched(relation: Relation) -> Relation:
+    """Return the rows as a peer's own driver hands them over: lists, documents and durations as Python's, NaN anew.
+
+    Two fetches never share a NaN object, and a NaN equals itself only where the object is shared.
+    """
+    if not any(type(cell) in _SPECIAL for row in relation.rows for cell in row):
+        return relation
+    rows = tuple(tuple(_fetched(cell) for cell in row) for row in relation.rows)
+    return Relation(relation.columns, rows)
+
+
+_SPECIAL = frozenset({float, Decimal, tuple, Json, Interval})
+
+
+def _fetched(cell: object) -> object:
+    """Return one cell as a driver hands it over."""
+    match cell:
+        case float():
+            return float("nan") if math.isnan(cell) else cell
+        case Decimal():
+            return Decimal("NaN") if cell.is_nan() else cell
+        case tuple():
+            return [_fetched(item) for item in cell]
+        case Interval():
+            return timedelta(days=30 * cell.months + cell.days, microseconds=cell.microseconds)
+        case Json():
+            return _document(cell)
+    return cell
+
+
+def _document(cell: Json) -> object:
+    """Return a JSON document as Python's value, its text where it is none."""
+    try:
+        return json.loads(cell.text)
+    except (ValueError, RecursionError):
+        return cell.text
+
+
+def _said(equal: bool, rule: str, note: str = "") -> Said:  # noqa: FBT001 (one positional fact)
     """Return a verdict with its rule."""
-    return ("match" if equal else "mismatch"), rule
+    return ("match" if equal else "mismatch"), rule, note
 
 
 def bird(gold: Relation, pred: Relation, _: bool) -> Said:
@@ -55,12 +94,18 @@ def bird(gold: Relation, pred: Relation, _: bool) -> Said:
 
 
 def evalbench(gold: Relation, pred: Relation, _: bool) -> Said:
-    """EvalBench set_match: rows are dicts by column name, so equal names collapse; their value sets are equal."""
-    ours, theirs = _dict_rows(gold), _dict_rows(pred)
-    if any(isinstance(value, dict | list) for row in (*ours, *theirs) for value in row.values()):
-        left = Counter(_frozen(row) for row in ours)
-        return _said(left == Counter(_frozen(row) for row in theirs), "evalbench")
-    return _said({tuple(row.values()) for row in ours} == {tuple(row.values()) for row in theirs}, "evalbench")
+    """EvalBench set_match: rows are dicts by column name, so equal names collapse; their value sets are equal.
+
+    Whatever goes wrong inside counts as different: the peer catches every error and scores 0.
+    """
+    try:
+        ours, theirs = _dict_rows(gold), _dict_rows(pred)
+        if any(isinstance(value, dict | list) for row in (*ours, *theirs) for value in row.values()):
+            left, right = (Counter(_frozen(row) for row in rows) for rows in (ours, theirs))
+            return _said(left == right, "evalbench")
+        return _said({tuple(row.values()) for row in ours} == {tuple(row.values()) for row in theirs}, "evalbench")
+    except (TypeError, ValueError, ArithmeticError) as error:
+        return _said(False, "evalbench", f"it fails inside and scores 0: {error}")  # noqa: FBT003 (the verdict)
 
 
 def _dict_rows(relation: Relation) -> list[dict[str, object]]:
@@ -77,92 +122,36 @@ def _frozen(value: object) -> object:
 
 
 def spider(gold: Relation, pred: Relation, ordered: bool) -> Said:  # noqa: FBT001 (the peer's own signature)
-    """Spider's test suite result_eq: one column permutation, rows as a bag, or as a list where the gold orders.
-
-    Raises: PeerUnavailableError where the permutations it would walk through are too many to end.
-    """
-    ours, theirs = list(gold.rows), list(pred.rows)
-    if not ours and not theirs:
-        return _said(True, "spider")
-    if len(ours) != len(theirs) or len(ours[0]) != len(theirs[0]):
-        return _said(False, "spider")
-    left, right = ([_unordered(row) for row in rows] for rows in (ours, theirs))
-    if (left != right) if ordered else (set(left) != set(right)):
-        return _said(False, "spider")
-    width = len(ours[0])
-    if math.factorial(min(width, 12)) * len(ours) > _MOST_PERMUTATIONS * 100:
-        raise PeerUnavailableError(f"{width} columns would be permuted one by one")
-    for order in permutations(range(width)):
-        moved = [tuple(row[index] for index in order) for row in theirs]
-        if (ours == moved) if ordered else (Counter(ours) == Counter(moved)):
-            return _said(True, "spider")
-    return _said(False, "spider")
-
-
-def _unordered(row: Row) -> Row:
-    """Return a row with its cells sorted by text and type, as the peer does to reject early."""
-    return tuple(sorted(row, key=lambda cell: str(cell) + str(type(cell))))
+    """Spider's test suite: one column permutation, rows as a bag, or as a list where the gold orders."""
+    return _said(spider_equal(gold.rows, pred.rows, ordered=ordered), "spider")
 
 
 def spider2(gold: Relation, pred: Relation, ordered: bool) -> Said:  # noqa: FBT001 (the peer's own signature)
     """Spider2: each gold column, missing values as 0, has some predicted column within 0.01; one may serve two."""
-    found = [_columns(relation) for relation in (gold, pred)]
-    ours, theirs = ([[_zeroed(cell) for cell in column] for column in columns] for columns in found)
-    return _said(all(any(_vectors_match(a, b, ordered=ordered) for b in theirs) for a in ours), "spider2")
-
-
-def _columns(relation: Relation) -> list[Sequence[object]]:
-    """Return the cells column by column."""
-    return list(zip(*relation.rows, strict=True)) if relation.rows else [()] * len(relation.columns)
-
-
-def _zeroed(cell: object) -> object:
-    """Return 0 for a missing value, as the peer does."""
-    return 0 if cell is None or (isinstance(cell, float) and math.isnan(cell)) else cell
-
-
-def _vectors_match(left: list[object], right: list[object], *, ordered: bool) -> bool:
-    """Compare two columns value by value, sorted by text first unless ordered."""
-    if len(left) != len(right):
-        return False
-    if not ordered:
-        left, right = (sorted(v, key=lambda x: (x is None, str(x), isinstance(x, int | float))) for v in (left, right))
-    for a, b in zip(left, right, strict=True):
-        if isinstance(a, int | float) and isinstance(b, int | float):
-            if not math.isclose(float(a), float(b), abs_tol=1e-2):
-                return False
-        elif a != b:
-            return False
-    return True
+    return _said(spider2_equal(gold, pred, ordered=ordered), "spider2")
 
 
 def sqlas(gold: Relation, pred: Relation, _: bool) -> Said:
-    """SQLAS execution accuracy: every gold number has a predicted number within 0.5; nothing else is looked at."""
-    wanted, left = _numbers(gold), _numbers(pred)
-    for value in wanted:
-        found = next((index for index, other in enumerate(left) if abs(other - value) <= 0.5), None)
-        if found is None:
-            return _said(False, "sqlas")
-        del left[found]
-    return _said(bool(wanted) or len(gold.rows) == len(pred.rows), "sqlas")
-
-
-def _numbers(relation: Relation) -> list[float]:
-    """Return every int and float cell; Decimals, texts and dates are not looked at."""
-    cells = (cell for row in relation.rows for cell in row)
-    return [float(cell) for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+    """SQLAS execution accuracy: a match is the full score at equal speed."""
+    score = sqlas_score(gold.rows, pred.rows)
+    return _said(score >= 1.0, "sqlas", f"it scores {score:.4f} at equal speed")
 
 
 def oracle_spider(gold: Relation, pred: Relation, ordered: bool) -> Said:  # noqa: FBT001 (one fact per peer)
     """The handed Spider oracle: columns in position, floats to 9 digits, ordered where the gold orders, `dup` apart."""
-    ours, theirs = ([tuple(map(_nine_digits, row)) for row in relation.rows] for relation in (gold, pred))
+    ours, theirs = (tuple(tuple(map(_nine_digits, row)) for row in relation.rows) for relation in (gold, pred))
     if len(gold.columns) != len(pred.columns) and (ours or theirs):
-        return _said(False, "mismatch")
+        return _said(False, "mismatch")  # noqa: FBT003 (the verdict)
     if ours == theirs:
-        return _said(True, "match")
+        return _said(True, "match")  # noqa: FBT003 (the verdict)
     if Counter(ours) == Counter(theirs):
         return _said(not ordered, "order" if ordered else "match")
-    return _said(False, "dup" if set(ours) == set(theirs) else "mismatch")
+    return _said(False, "dup" if _same_set(ours, theirs) else "mismatch")  # noqa: FBT003 (the verdict)
+
+
+def _same_set(ours: tuple[Row, ...], theirs: tuple[Row, ...]) -> bool:
+    """Tell whether two results hold the same distinct rows."""
+    return set(ours) == set(theirs)
 
 
 def _nine_digits(cell: object) -> object:

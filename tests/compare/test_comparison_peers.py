@@ -9,8 +9,8 @@ import pytest
 from cases.errors import InputError
 from cases.policy import Policy
 from cases.presets import preset
-from cases.relation import Column, Relation, Row
-from harness.compare import compare
+from cases.relation import Column, Json, Relation, Row
+from harness.compare import compare, resolve_policy
 from harness.compare.order import exact_order
 
 PAIRS: list[tuple[str, str, tuple[Row, ...], tuple[Row, ...], bool, str, str]] = [
@@ -37,6 +37,20 @@ PAIRS: list[tuple[str, str, tuple[Row, ...], tuple[Row, ...], bool, str, str]] =
     ("sqlas", "ab", (("x", 3),), (("y", 3.4),), False, "match", "numbers within 0.5, texts ignored"),
     ("sqlas", "ab", ((3,),), ((4,),), False, "mismatch", "numbers further apart"),
     ("sqlas", "ab", (("x",),), (("y",),), False, "match", "no numbers at all"),
+    ("sqlas", "ab", ((100,),), ((101,),), False, "mismatch", "a lone number loses ten times its relative error"),
+    ("sqlas", "ab", ((100, 1),), ((100.4, 1),), False, "match", "numbers of a row within 0.5"),
+    ("sqlas", "ab", ((1, 2),), ((2,),), False, "match", "a row that lacks a number is found in the longer one"),
+    ("sqlas", "ab", ((1,), (1,)), ((1,),), False, "mismatch", "row counts take from the score"),
+    ("sqlas", "ab", (), ((1,),), False, "mismatch", "rows where the gold has none score half"),
+    ("sqlas", "ab", ((True, "x"),), ((1, "y"),), False, "match", "a boolean is a number"),
+    ("sqlas", "ab", ((1,),) * 2001, ((1,),) * 2001, False, "undecided", "quadratic matching does not end"),
+    ("evalbench", "ab", ((bytearray(b"x"),),), ((bytearray(b"x"),),), False, "mismatch", "it scores 0 where it fails"),
+    ("evalbench", "ab", (((1, 2),),), (((1, 2),),), False, "match", "arrays are lists, so documents are compared"),
+    ("bird", "ab", ((float("nan"),),), ((float("nan"),),), False, "mismatch", "NaN of two fetches is not itself"),
+    ("bird", "ab", ((Json("{}"),),), ((Json("{}"),),), False, "undecided", "a document is a dict: it crashes"),
+    ("spider", "ab", ((1, 1, 1, 2),), ((2, 1, 1, 1),), True, "match", "four columns, constrained by their values"),
+    ("spider2", "ab", (((1, 2),),), (((1, 2),),), False, "undecided", "a list's missing items are ambiguous"),
+    ("spider2", "ab", ((1, None), (2, 5)), ((1, 0), (2, 5)), True, "match", "a gap makes floats of whole numbers"),
     ("oracle_spider", "ab", ((1,), (2,)), ((2,), (1,)), False, "match", "rows as a bag"),
     ("oracle_spider", "ab", ((1,), (2,)), ((2,), (1,)), True, "mismatch", "in order where the gold orders"),
     ("oracle_spider", "ab", ((1,), (1,)), ((1,),), False, "mismatch", "dup"),
@@ -70,9 +84,23 @@ def test_duplicates_are_reported_apart_by_the_spider_oracle() -> None:
 
 def test_where_the_peer_would_never_end_it_has_no_verdict() -> None:
     """Spider walks through every permutation of wide results: unavailable, said so."""
-    wide = relation("ab", tuple(tuple(range(row, row + 12)) for row in range(3)))
+    wide = relation("ab", ((1,) * 12, (2,) * 12))
     found = compare(wide, wide, preset("spider"))
     assert (found.verdict, found.rule) == ("undecided", "peer_unavailable")
+
+
+def test_a_peer_minds_the_order_where_the_policy_says_so() -> None:
+    """Without SQL, `row_order` exact or keys stands for a gold that orders; for Spider the text itself does."""
+    two, turned = relation("ab", ((1,), (2,))), relation("ab", ((2,), (1,)))
+    ordered = preset("spider").model_copy(update={"row_order": "exact"})
+    assert compare(two, turned, ordered).verdict == "mismatch"
+    assert compare(two, turned, preset("spider")).verdict == "match"
+    policy, order = resolve_policy(
+        preset("spider"), facts=None, gold=two, probe=None, gold_sql="SELECT 'order by' AS a, b FROM t"
+    )
+    assert compare(two, turned, policy, order=order).verdict == "mismatch"
+    policy, order = resolve_policy(preset("spider"), facts=None, gold=two, probe=None, gold_sql="SELECT b FROM t")
+    assert order is None
 
 
 def test_an_unknown_peer_is_an_input_error() -> None:
