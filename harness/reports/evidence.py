@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.reports.escape import redact
 from harness.results.case_result import CaseResult, ComparisonRecord, DifferenceRecord
 
 SHOWN_COLUMNS = 12
@@ -92,7 +93,8 @@ def cell_text(cell: Any) -> str:
 
 
 def _short(text: str, limit: int = CELL_LIMIT) -> str:
-    """Return a text, cut with its whole length said where it is past the limit."""
+    """Return a text, cut with its whole length said where it is past the limit; logins go before that."""
+    text = redact(text)
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters in all)"
 
 

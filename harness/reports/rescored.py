@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.reports.escape import markdown, markdown_code, one_line
+from harness.reports.escape import markdown, markdown_code, one_line, redact
 from harness.reports.evidence import sheet
 from harness.reports.evidence_media import markdown_evidence
 from harness.reports.figures import decimal
@@ -108,8 +108,9 @@ def _name(flip: Flip) -> str:
 
 def _sides(flip: Flip) -> list[tuple[str, str, str, str]]:
     """Return each policy's verdict, rule and reason, the reason cut with a mark."""
+    reasons = {name: redact(record.reason) for name, record in flip.judged.items()}
     return [
-        (name, record.verdict, record.rule, record.reason[:_REASON] + "…" * (len(record.reason) > _REASON))
+        (name, record.verdict, record.rule, reasons[name][:_REASON] + "…" * (len(reasons[name]) > _REASON))
         for name, record in flip.judged.items()
     ]
 

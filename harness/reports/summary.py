@@ -10,6 +10,8 @@ from typing import TypeVar
 from cases.verdicts import Verdict
 from harness.reports import figures
 from harness.reports.escape import markdown, markdown_block, markdown_code
+from harness.reports.evidence import case_sheet
+from harness.reports.evidence_media import markdown_evidence
 from harness.reports.files import Json, base_name, without_folders, write_json, write_text
 from harness.results.case_result import CaseResult
 from harness.results.run_result import RunResult
@@ -19,11 +21,13 @@ Part = TypeVar("Part", str, tuple[str, ...])
 MARKDOWN = "summary.md"
 JSON = "summary.json"
 LISTED = 200
-SHOWN_IN_FULL = 10
+SHOWN_IN_FULL = 50
 TEXT_LIMIT = 400
 SQL_LIMIT = 4000
-PART_BYTES = 200_000
-"""What one part of the page may take: four of them fit the 1,024 KiB of a GitHub step summary."""
+PART_BYTES = 180_000
+"""What one part of the page may take: five of them fit the 1,024 KiB of a GitHub step summary."""
+
+_COMPARED = frozenset({Verdict.MISMATCH, Verdict.UNDECIDED})
 
 
 def write(run: RunResult, folder: Path) -> tuple[Path, ...]:
@@ -79,6 +83,7 @@ def summary_markdown(run: RunResult) -> str:
         _list("Thresholds", [_threshold(run, index) for index in range(len(run.thresholds))]),
         _list("Breaches", [markdown(line) for line in run.breaches]),
         _list("Problems", [markdown(line) for line in run.problems]),
+        _peer_and_strict(run),
         _failures(run),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -128,6 +133,30 @@ def _threshold(run: RunResult, index: int) -> str:
     return f"{name} {figures.decimal(threshold.value)}, at least {threshold.minimum} asked: {held}"
 
 
+def _peer_and_strict(run: RunResult) -> str:
+    """Return where the peer whose rule this run follows and `strict` do not agree, and why; nothing without a peer."""
+    peer = run.manifest.policy.get("peer")
+    if peer is None:
+        return ""
+    rows = [
+        (
+            markdown_code(result.case_id),
+            str(result.trial),
+            markdown(result.comparison.verdict),
+            markdown(result.strict.verdict),
+            markdown(_short(f"{result.strict.rule}: {result.strict.reason}", TEXT_LIMIT)),
+        )
+        for result in run.results
+        if result.comparison is not None
+        and result.strict is not None
+        and result.comparison.verdict != result.strict.verdict
+    ]
+    shown = _fitting(rows[:LISTED])
+    rest = f"\n\n{len(rows) - len(shown)} more are in results.jsonl." if len(rows) > len(shown) else ""
+    table = _table(("case", "trial", markdown(str(peer)), "strict", "why strict says so"), shown) if rows else ""
+    return f"## Where {markdown(str(peer))} and strict differ (n = {len(rows)})\n\n{table}{rest}".rstrip()
+
+
 def _failures(run: RunResult) -> str:
     """Return a table of the results that are no match, then the first ones in full; what is left out is said."""
     failures = figures.failed(run.results)
@@ -137,7 +166,7 @@ def _failures(run: RunResult) -> str:
     left = len(failures) - len(rows)
     rest = f"\n\n{left} more are in results.csv." if left else ""
     table = _table(("case", "trial", "verdict", "cause", "reason"), rows)
-    wrong = [result for result in failures if result.verdict is Verdict.MISMATCH][:SHOWN_IN_FULL]
+    wrong = [result for result in failures if result.verdict in _COMPARED][:SHOWN_IN_FULL]
     blocks = "\n\n".join(_fitting([_in_full(result) for result in wrong]))
     return f"## Results that are no match (n = {len(failures)})\n\n{table}{rest}\n\n{blocks}".rstrip()
 
@@ -155,11 +184,13 @@ def _failure_row(result: CaseResult) -> tuple[str, ...]:
 
 
 def _in_full(result: CaseResult) -> str:
-    """Return one mismatch folded: question, gold and predicted SQL."""
+    """Return one result that was compared, folded: question, evidence, gold and predicted SQL."""
     heading = f"<details><summary>{markdown_code(result.case_id)}: {markdown(_short(result.question, TEXT_LIMIT))}"
     gold = markdown_block(_short(result.gold_sql or "-- none", SQL_LIMIT))
     predicted = markdown_block(_short(result.predicted_sql or "-- none", SQL_LIMIT))
-    return f"{heading}</summary>\n\nGold:\n\n{gold}\n\nPredicted:\n\n{predicted}\n\n</details>"
+    shown = case_sheet(result)
+    evidence = "" if shown is None else f"{markdown_evidence(shown)}\n\n"
+    return f"{heading}</summary>\n\n{evidence}Gold:\n\n{gold}\n\nPredicted:\n\n{predicted}\n\n</details>"
 
 
 def _short(text: str, limit: int) -> str:

@@ -237,7 +237,7 @@ def test_summary_page_survives_hostile_text(tmp_path: Path) -> None:
     html = MarkdownIt("commonmark", {"html": True}).enable("table").render(page)
     assert "<script" not in html
     assert "<a " not in html
-    assert [html.count(tag) for tag in ("<table>", "<tr>", "<h1>", "<pre>")] == [3, 3 + 6 + 1 + 1, 1, 2]
+    assert [html.count(tag) for tag in ("<table>", "<tr>", "<h1>", "<pre>")] == [4, 4 + 6 + 1 + 1 + 2, 1, 2]
 
 
 def test_summary_page_says_what_it_leaves_out(tmp_path: Path) -> None:
