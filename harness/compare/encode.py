@@ -38,9 +38,7 @@ def encode(gold: Sequence[Cells], pred: Sequence[Cells], rules: Rules) -> Encode
         return Encoded(cast(tuple[Keys, ...], tuple(gold)), cast(tuple[Keys, ...], tuple(pred)), frozenset())
     quick = numeric_keys(kinds, columns, rules)
     if quick is not None:
-        find = quick[0].__getitem__
-        ours, theirs = ([list(map(find, column)) for column in side] for side in (gold, pred))
-        return Encoded(tuple(ours), tuple(theirs), quick[1])
+        return Encoded(tuple(quick[0][: len(gold)]), tuple(quick[0][len(gold) :]), quick[1])
     book = _Book(rules)
     gold_tokens = [_tokens(column) for column in gold]
     pred_tokens = [_tokens(column) for column in pred]

@@ -8,7 +8,8 @@ from dataclasses import replace
 from cases.policy import Policy
 from cases.relation import Relation
 from harness.compare.cells import brief
-from harness.compare.judge import Judgement, Mapping, Table, aligned, judge
+from harness.compare.joint import Joint, Table
+from harness.compare.judge import Judgement, Mapping, judge, row_judge
 from harness.compare.matching import Budget, OutOfBudgetError
 from harness.compare.order import GoldOrder
 from harness.compare.partial import column_edges
@@ -110,10 +111,11 @@ def _with_rows(gold: Relation, pred: Relation, policy: Policy, found: Judgement,
         return comparison
     kept, mapping = found.kept or tuple(range(len(gold.columns))), found.mapping
     if mapping is None:
-        mapping = _likeliest(gold, pred, kept, policy)
+        mapping = _likeliest(gold, pred, kept, policy, found.joint)
     if mapping is None:
         return comparison
-    pairs = found.pairs or RowJudge(aligned(Table(gold), Table(pred), kept, mapping, policy), policy, Budget(_STEPS))
+    sides = found.joint.sides if found.joint is not None else (Table(gold), Table(pred))
+    pairs = found.pairs or row_judge(*sides, kept, mapping, policy, Budget(_STEPS), found.joint)
     try:
         rows = found.rows or pairs.judge(None)
     except OutOfBudgetError:
@@ -131,9 +133,11 @@ def _with_rows(gold: Relation, pred: Relation, policy: Policy, found: Judgement,
     )
 
 
-def _likeliest(gold: Relation, pred: Relation, kept: tuple[int, ...], policy: Policy) -> Mapping | None:
+def _likeliest(
+    gold: Relation, pred: Relation, kept: tuple[int, ...], policy: Policy, joint: Joint | None
+) -> Mapping | None:
     """Return a mapping by equal value bags, the remaining columns in order; None where columns are too few."""
-    edges = column_edges(gold, pred, kept, policy)
+    edges = column_edges(gold, pred, kept, policy, joint)
     taken: dict[int, int] = {}
     for place, choices in enumerate(edges):
         free = next((choice for choice in choices if choice not in taken.values()), None)

@@ -9,10 +9,11 @@ from operator import itemgetter
 from typing import Literal
 
 from cases.policy import Policy
-from cases.relation import Kind, Relation, Row
+from cases.relation import Relation
 from harness.compare.cells import Rules
 from harness.compare.columns import Kept, by_name, by_position, kept_choices, names_agree
 from harness.compare.encode import encode
+from harness.compare.joint import Joint, Table
 from harness.compare.matching import Budget, OutOfBudgetError
 from harness.compare.order import GoldOrder, exact_order, gold_order
 from harness.compare.plain import Cells
@@ -36,32 +37,7 @@ class Judgement:
     rows: RowVerdict | None = None
     pairs: RowJudge | None = None
     flags: tuple[str, ...] = ()
-
-
-class Table:
-    """One relation with its columns taken out once, when first needed."""
-
-    def __init__(self, relation: Relation) -> None:
-        """Hold the relation."""
-        self.relation = relation
-        self._columns: list[Cells] | None = None
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """Return the rows."""
-        return self.relation.rows
-
-    @property
-    def columns(self) -> list[Cells]:
-        """Return the cells column by column."""
-        if self._columns is None:
-            width = len(self.relation.columns)
-            self._columns = list(zip(*self.relation.rows, strict=True)) if self.relation.rows else [()] * width
-        return self._columns
-
-    def kind(self, column: int) -> Kind:
-        """Return a column's kind."""
-        return self.relation.columns[column].kind
+    joint: Joint | None = None
 
 
 def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None, *, steps: int = _STEPS) -> Judgement:
@@ -148,18 +124,34 @@ def _judge_choice(
 
 
 def _verified(
-    gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy, order: GoldOrder | None, steps: int
+    gold: Table,
+    pred: Table,
+    kept: Kept,
+    mapping: Mapping,
+    policy: Policy,
+    order: GoldOrder | None,
+    steps: int,
+    joint: Joint | None = None,
 ) -> Judgement:
     """Compare the rows under one mapping, cell by cell as the policy says."""
     budget = Budget(steps + _STEPS_PER_ROW * (len(gold.rows) + len(pred.rows)))
-    judge_rows = RowJudge(aligned(gold, pred, kept, mapping, policy), policy, budget)
+    judge_rows = row_judge(gold, pred, kept, mapping, policy, budget, joint)
     try:
         rows = judge_rows.judge(order)
     except OutOfBudgetError:
         return Judgement("undecided", "budget", kept, mapping)
     if rows.rule in ("rows", "multiplicity") and len(gold.rows) != len(pred.rows) and rows.verdict == "mismatch":
         rows = replace(rows, rule="row_count")
-    return Judgement(rows.verdict, rows.rule, kept, mapping, rows, judge_rows, rows.flags)
+    return Judgement(rows.verdict, rows.rule, kept, mapping, rows, judge_rows, rows.flags, joint)
+
+
+def row_judge(
+    gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy, budget: Budget, joint: Joint | None
+) -> RowJudge:
+    """Return what judges the rows under a mapping, with the keys of the search where they hold for its pairs."""
+    pairs = aligned(gold, pred, kept, mapping, policy)
+    coded = joint.pairs(mapping, pairs.rules) if joint is not None and joint.kept == kept else None
+    return RowJudge(pairs, policy, budget, coded)
 
 
 def aligned(gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy) -> Aligned:
@@ -246,23 +238,24 @@ def _searched(
     """Verify each mapping the search finds; an unverifiable one leaves the verdict undecided."""
     unsure: Judgement | None = None
     last: Judgement | None = None
-    for mapping in _candidates(gold, pred, kept, policy, order, budget):
+    rules = Rules.of(policy, *(column.kind for table in (gold, pred) for column in table.relation.columns))
+    joint = Joint((gold, pred), kept, rules, encode([gold.columns[column] for column in kept], pred.columns, rules))
+    for mapping in _candidates(gold, pred, joint, policy, order, budget):
         budget.spend(30 * len(gold.rows) * (len(kept) + 1))
-        last = _verified(gold, pred, kept, mapping, policy, order, steps)
+        last = _verified(gold, pred, kept, mapping, policy, order, steps, joint)
         if last.rule in ("rows", "multiplicity", "tolerance") and last.verdict == "mismatch":
             last = replace(last, rule="joint_columns")
         if last.verdict == "match":
             return last
         unsure = last if last.verdict == "undecided" else unsure
-    return unsure or last or Judgement("mismatch", "joint_columns", kept)
+    return unsure or last or Judgement("mismatch", "joint_columns", kept, joint=joint)
 
 
 def _candidates(
-    gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, budget: Budget
+    gold: Table, pred: Table, joint: Joint, policy: Policy, order: GoldOrder | None, budget: Budget
 ) -> Iterator[Mapping]:
     """Yield the mappings that necessary conditions leave, for one order of the tie groups after another."""
-    kinds = (column.kind for table in (gold, pred) for column in table.relation.columns)
-    coded = encode([gold.columns[column] for column in kept], pred.columns, Rules.of(policy, *kinds))
+    kept, coded = joint.kept, joint.encoded
     marked = policy.names == "match"
     gold_marks = tuple(gold.relation.columns[column].name.casefold() if marked else "" for column in kept)
     pred_marks = tuple(column.name.casefold() if marked else "" for column in pred.relation.columns)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from cases.policy import Policy
 from cases.relation import Relation
 from harness.compare.cells import Rules
 from harness.compare.encode import encode
+from harness.compare.joint import Joint
 from harness.compare.loose import pair_class
 from harness.compare.matching import Budget, OutOfBudgetError, matched
 
@@ -29,23 +30,35 @@ def partial_credit(gold: Relation, predicted: Relation, policy: Policy) -> float
     return 0.0 if found == len(kept) else found / len(kept)
 
 
-def column_edges(gold: Relation, pred: Relation, kept: Sequence[int], policy: Policy) -> list[list[int]]:
+def column_edges(
+    gold: Relation, pred: Relation, kept: Sequence[int], policy: Policy, joint: Joint | None = None
+) -> list[list[int]]:
     """Return, for each kept gold column, the predicted columns that hold the same bag of values."""
-    ours = list(zip(*gold.rows, strict=True)) if gold.rows else [()] * len(gold.columns)
-    theirs = list(zip(*pred.rows, strict=True)) if pred.rows else [()] * len(pred.columns)
-    kinds = frozenset(column.kind for column in (*gold.columns, *pred.columns))
-    rules = Rules.of(policy, *kinds)
+    rules = Rules.of(policy, *(column.kind for column in (*gold.columns, *pred.columns)))
     special = rules != Rules.of(policy)
-    coded = encode([ours[column] for column in kept], theirs, rules)
-    bags = [Counter(keys) for keys in coded.pred]
+    if joint is not None and joint.kept == tuple(kept):
+        coded = joint.encoded
+    else:
+        theirs = [_cells(pred, index) for index in range(len(pred.columns))]
+        coded = encode([_cells(gold, column) for column in kept], theirs, rules)
+    sums = [sum(map(hash, keys)) for keys in coded.pred]
+    bags: dict[int, Counter[Hashable]] = {}
     edges: list[list[int]] = []
     for column, keys in zip(kept, coded.gold, strict=True):
-        bag = Counter(keys)
-        alike = [index for index, other in enumerate(bags) if other == bag]
+        total = sum(map(hash, keys))
+        near = [index for index, other in enumerate(sums) if other == total]  # equal bags have equal sums
+        bags |= {index: Counter(coded.pred[index]) for index in near if index not in bags}
+        bag = Counter(keys) if near else Counter[Hashable]()
+        alike = [index for index in near if bags[index] == bag]
         undecided = special or not coded.loose.isdisjoint(bag)
         pairs = {index: Rules.of(policy, gold.columns[column].kind, pred.columns[index].kind) for index in alike}
-        edges.append([i for i in alike if not undecided or _same_bag(ours[column], theirs[i], pairs[i])])
+        edges.append([i for i in alike if not undecided or _same_bag(_cells(gold, column), _cells(pred, i), pairs[i])])
     return edges
+
+
+def _cells(relation: Relation, column: int) -> list[object]:
+    """Return the cells of one column."""
+    return [row[column] for row in relation.rows]
 
 
 def _same_bag(ours: Sequence[object], theirs: Sequence[object], rules: Rules) -> bool:

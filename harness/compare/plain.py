@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from datetime import date
 from decimal import Decimal
+from itertools import pairwise
 from typing import cast
 
 from harness.compare.cells import Rules
-from harness.compare.numbers import Number, link, near, whole
+from harness.compare.numbers import Number, Tolerance, near, whole
 
 Cells = Sequence[object]
 Keys = Sequence[Hashable]
+
+_NUMBERS = {int, float, Decimal, bool}
+_TEXTS = {str, type(None)}
+_QUICK = {int, float}
+_EXACT = 2**52  # below it an integer is a float without loss
 
 
 def kinds_of(columns: Sequence[Cells]) -> frozenset[type]:
@@ -30,15 +36,24 @@ def plain(kinds: frozenset[type], columns: Sequence[Cells], rules: Rules) -> boo
         return False
     if rules.texts_may_be_numbers and len(kinds) > 1:
         return False
-    texts = [cell for column in columns for cell in column if isinstance(cell, str)]
     dates = date in kinds and policy.temporal_text  # then no text may look like an ISO date
-    return all(text.isascii() and not (dates and text[4:5] == "-") for text in texts)
+    return all(_texts_plain(column, dates=dates) for column in columns)
+
+
+def _texts_plain(column: Cells, *, dates: bool) -> bool:
+    """Tell whether the texts of a column are ASCII, and none may be a date where dates stand beside them."""
+    kinds = set(map(type, column))
+    if str not in kinds:
+        return True
+    texts = {cell for cell in (set(column) if kinds <= _TEXTS else column) if isinstance(cell, str)}
+    joined = "".join(texts)
+    return joined.isascii() and not (dates and "-" in joined and any(text[4:5] == "-" for text in texts))
 
 
 def numeric_keys(
     kinds: frozenset[type], columns: Sequence[Cells], rules: Rules
-) -> tuple[dict[object, Hashable], frozenset[Hashable]] | None:
-    """Return the key of each distinct cell and the loose clusters, where numbers stand beside plain cells only.
+) -> tuple[list[Keys], frozenset[Hashable]] | None:
+    """Return the keys of each column and the loose clusters, where numbers stand beside plain cells only.
 
     None where the slower way is needed: Decimal scales count, or a number cannot be hashed.
     """
@@ -47,43 +62,76 @@ def numeric_keys(
         return None
     if (rules.texts_may_be_numbers and str in kinds) or not plain(kinds - {float, Decimal}, columns, rules):
         return None
+    counted = [bool(_NUMBERS & set(map(type, column))) for column in columns]
     try:
-        cells = set().union(*columns)
+        cells = set().union(*(column for column, counts in zip(columns, counted, strict=True) if counts))
     except TypeError:  # a signalling NaN refuses to be hashed
         return None
+    table, loose = _number_keys(cells, rules)
+    find = table.__getitem__
+    keyed = (list(map(find, column)) if counts else column for column, counts in zip(columns, counted, strict=True))
+    return cast(list[Keys], list(keyed)), loose
+
+
+def _number_keys(cells: set[object], rules: Rules) -> tuple[dict[object, Hashable], frozenset[Hashable]]:
+    """Return the key of each cell of columns that hold numbers, and the clusters that do not decide."""
     table: dict[object, Hashable] = {cell: cell for cell in cells if not isinstance(cell, int | float | Decimal)}
-    special: dict[object, Hashable] = {
-        cell: key for cell in cells if isinstance(cell, float | Decimal) and (key := _special(cell)) is not None
-    }
-    values = cast(set[Number], cells - table.keys() - special.keys())
-    clusters = link(values, rules.tolerance, None)
-    table.update(special)
-    table.update(clusters.items())
-    return table, _loose(clusters, rules)
+    values = cast(set[Number], cells - table.keys() if table else cells)
+    if set(map(type, values)) != {float} or not math.isfinite(sum(values)):  # a sum is finite only if all its items are
+        special: dict[object, Hashable] = {value: key for value in values if (key := _special(value)) is not None}
+        values = values - special.keys()
+        table.update(special)
+    clusters, loose = chained(values, rules.tolerance)
+    clusters.update(cast(dict[Number, int], table))
+    return cast(dict[object, Hashable], clusters), loose
 
 
-def _special(value: float | Decimal) -> Hashable | None:
+def _special(value: Number) -> Hashable | None:
     """Return the key of NaN or an infinity; None for a finite number."""
     if value != value:  # only NaN differs from itself
         return ("nan",)
     return ("inf", value > 0) if value in (math.inf, -math.inf) else None
 
 
-def _loose(clusters: dict[Number, int], rules: Rules) -> frozenset[Hashable]:
-    """Return the clusters whose members are not all near each other, or hold whole numbers that must be equal."""
+def chained(values: set[Number], tolerance: Tolerance) -> tuple[dict[Number, int], frozenset[Hashable]]:
+    """Number the chains of near neighbours, and tell which of them do not decide equality.
+
+    Such a chain has members that are not all near each other, or several whole numbers, which must be equal.
+    """
+    clusters: dict[Number, int] = {}
     loose: set[Hashable] = set()
-    first: Number | None = None
-    members: list[Number] = []
-    for value in (*clusters, None):
-        if value is None or first is None or clusters[value] != clusters[first]:
-            if len(members) > 1 and not _clique(members, rules):
-                loose.add(clusters[members[0]])
-            first, members = value, []
-        if value is not None:
-            members.append(value)
-    return frozenset(loose)
+    ordered = sorted(values)
+    number = begin = 0
+    for place, joined in enumerate(_joined(ordered, tolerance), 1):
+        clusters[ordered[place - 1]] = number
+        if joined:
+            continue
+        if place - begin > 1 and not _clique(ordered[begin:place], tolerance):
+            loose.add(number)
+        number, begin = number + 1, place
+    return clusters, frozenset(loose)
 
 
-def _clique(members: list[Number], rules: Rules) -> bool:
+def _joined(ordered: list[Number], tolerance: Tolerance) -> Iterator[bool]:
+    """Tell of each ascending number whether the next one is near it; the last has none."""
+    absolute, relative = tolerance.absolute, tolerance.relative
+    sure = relative > 1e-13
+    for left, right in cast(Iterator[tuple[float, float]], pairwise(ordered)):  # Decimals too
+        if type(left) in _QUICK and type(right) in _QUICK and left > -_EXACT and right < _EXACT:
+            gap, size = right - left, abs(left) + abs(right)
+            if gap > 2 * (absolute + relative * size):
+                yield False
+                continue
+            if sure and 1e-290 < 8 * gap < relative * size:  # the larger is at least half the sum
+                yield True
+                continue
+        yield near(left, right, tolerance)
+    if ordered:
+        yield False
+
+
+def _clique(members: list[Number], tolerance: Tolerance) -> bool:
     """Tell whether ascending numbers are all near each other; whole ones of unknown type must be fewer than two."""
-    return sum(map(whole, members)) < 2 and near(members[0], members[-1], rules.tolerance)
+    if len(members) == 2:
+        return not (whole(members[0]) and whole(members[1]))
+    return sum(map(whole, members)) < 2 and near(members[0], members[-1], tolerance)

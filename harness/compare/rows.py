@@ -46,13 +46,15 @@ class RowVerdict:
 class RowJudge:
     """Judges the rows of one alignment; cells are keyed once for every question asked of them."""
 
-    def __init__(self, aligned: Aligned, policy: Policy, budget: Budget) -> None:
-        """Key every column pair."""
+    def __init__(
+        self, aligned: Aligned, policy: Policy, budget: Budget, coded: Sequence[Encoded] | None = None
+    ) -> None:
+        """Key every column pair, unless `coded` brings the keys of each."""
         self._aligned = aligned
         self._policy = policy
         self._budget = budget
         sides = zip(aligned.gold, aligned.pred, aligned.rules, strict=True)
-        self._columns: list[Encoded] = [encode([gold], [pred], rules) for gold, pred, rules in sides]
+        self._columns = list(coded or (encode([gold], [pred], rules) for gold, pred, rules in sides))
         self._exact = not any(column.loose for column in self._columns)
         self.gold: RowKeys = _rows([column.gold[0] for column in self._columns], aligned.gold_rows)
         self.pred: RowKeys = _rows([column.pred[0] for column in self._columns], aligned.pred_rows)
@@ -181,10 +183,11 @@ class RowJudge:
     def _loose_classes(self, gold: RowKeys, pred: RowKeys, shift: int) -> list[tuple[list[int], list[int], list[int]]]:
         """Return gold rows, predicted rows and loose columns of each class that keys alone do not decide."""
         loose = [column.loose for column in self._columns]
+        marked = [(place, marks) for place, marks in enumerate(loose, shift) if marks]
         classes: dict[tuple[Hashable, ...], tuple[list[int], list[int]]] = {}
         for side, rows in enumerate((gold, pred)):
             for index, key in enumerate(rows):
-                if any(item in marks for item, marks in zip(key[shift:], loose, strict=True)):
+                if any(key[place] in marks for place, marks in marked):
                     classes.setdefault(key, ([], []))[side].append(index)
         return [
             (ours, theirs, [j for j, item in enumerate(key[shift:]) if item in loose[j]])

@@ -55,6 +55,10 @@ def mappings(problem: Problem, budget: Budget) -> Iterator[tuple[int, ...]]:
 def _signed(problem: Problem, budget: Budget) -> _State | None:
     """Colour each column by its bag of keys; None where a gold column has no counterpart."""
     budget.spend(sum(map(len, (*problem.gold, *problem.pred))))
+    if not problem.as_sets:  # columns of equal bags have equal sums, which are sooner known
+        offered = {sum(map(hash, keys)) for keys in problem.pred}
+        if any(sum(map(hash, keys)) not in offered for keys in problem.gold):
+            return None
     colours: dict[Hashable, int] = {}
     sides: list[tuple[int, ...]] = []
     for columns, marks in ((problem.gold, problem.gold_marks), (problem.pred, problem.pred_marks)):

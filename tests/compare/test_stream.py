@@ -153,6 +153,8 @@ def test_verdict_and_rule(gold: list[Row], pred: list[Row], fields: dict[str, An
     found = streamed(gold, pred, **fields)
     assert (found.verdict, found.rule) == (verdict, rule)
     assert found.policy_digest == Policy(**fields).digest
+    if rule == "row_count":
+        assert found.reason == f"the gold has {len(gold)} rows, the prediction {len(pred)}"
 
 
 def test_cells_do_not_run_into_each_other() -> None:
