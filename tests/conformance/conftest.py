@@ -9,6 +9,7 @@ import pytest
 
 from dialect_adapters.conformance import Bench
 from dialect_adapters.conformance_data import ALPHA, BETA
+from dialect_adapters.conformance_write import Yard
 from dialect_adapters.contract import Mode
 from dialect_adapters.registry import adapter
 from sandboxes.contract import Sandbox
@@ -29,5 +30,23 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
             return makes.start(spoken, image, Mode.READ, run_id)
 
         yield Bench(spoken, start(), image.catalogs, start)
+    finally:
+        makes.close()
+
+
+@pytest.fixture(scope="class")
+def yard(request: pytest.FixtureRequest) -> Iterator[Yard]:
+    """A WRITE-mode server with both snapshots, and a way to start more."""
+    spoken = adapter(request.cls.dialect)
+    makes = provider(request.cls.provider)
+    run_id = f"conformance-{uuid4().hex[:8]}"
+    try:
+        image = makes.prepare(spoken, (ALPHA, BETA), lambda line: None)
+
+        def start() -> Sandbox:
+            """Start one more server."""
+            return makes.start(spoken, image, Mode.WRITE, run_id)
+
+        yield Yard(spoken, start(), start)
     finally:
         makes.close()

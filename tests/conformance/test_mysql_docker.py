@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dialect_adapters.conformance import Bench, ExecutionConformance
+from dialect_adapters.conformance_write import ChangeConformance
 
 
 @pytest.mark.docker
@@ -25,3 +26,11 @@ class TestMysqlDocker(ExecutionConformance):
     def test_other_sessions_text_is_hidden(self, bench: Bench) -> None:
         """A reader cannot read what another session of its own login runs."""
         super().test_other_sessions_text_is_hidden(bench)
+
+
+@pytest.mark.docker
+class TestMysqlDockerChanges(ChangeConformance):
+    """Changes on MySQL by the docker provider."""
+
+    dialect = "mysql"
+    provider = "docker"

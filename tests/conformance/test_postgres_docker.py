@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dialect_adapters.conformance import ExecutionConformance
+from dialect_adapters.conformance_write import ChangeConformance
 
 
 @pytest.mark.docker
@@ -16,3 +17,11 @@ class TestPostgresDocker(ExecutionConformance):
     other_database = ("SELECT * FROM secret", "SELECT * FROM beta.secret", "SELECT * FROM beta.public.secret")
     leak = ("SET application_name = 'left over'", "SHOW application_name")
     spy = "SELECT * FROM pg_stat_activity"
+
+
+@pytest.mark.docker
+class TestPostgresDockerChanges(ChangeConformance):
+    """Changes on Postgres by the docker provider."""
+
+    dialect = "postgres"
+    provider = "docker"

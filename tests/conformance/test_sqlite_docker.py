@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dialect_adapters.conformance import ExecutionConformance
+from dialect_adapters.conformance_write import ChangeConformance
 
 
 @pytest.mark.docker
@@ -14,3 +15,11 @@ class TestSqliteDocker(ExecutionConformance):
     dialect = "sqlite"
     provider = "docker"
     leak = ("CREATE TEMPORARY TABLE kept (id INT)", "SELECT count(*) AS c FROM sqlite_master")
+
+
+@pytest.mark.docker
+class TestSqliteDockerChanges(ChangeConformance):
+    """Changes on SQLite by the docker provider."""
+
+    dialect = "sqlite"
+    provider = "docker"

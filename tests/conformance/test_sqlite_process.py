@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dialect_adapters.conformance import ExecutionConformance
+from dialect_adapters.conformance_write import ChangeConformance
 
 
 @pytest.mark.jail
@@ -14,3 +15,11 @@ class TestSqliteProcess(ExecutionConformance):
     dialect = "sqlite"
     provider = "process"
     leak = ("CREATE TEMPORARY TABLE kept (id INT)", "SELECT count(*) AS c FROM sqlite_master")
+
+
+@pytest.mark.jail
+class TestSqliteProcessChanges(ChangeConformance):
+    """Changes on SQLite by the process provider."""
+
+    dialect = "sqlite"
+    provider = "process"
