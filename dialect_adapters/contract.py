@@ -180,6 +180,8 @@ class GrammarRules:
     backslashes), what ends a `--` comment, ODBC's
     `{d '…'}`, and `comment_words` that may stand in an executable comment. `known_functions` is every function the
     engine has, so that a call of one it lacks is told from a call of one that is not allowed (empty = not known).
+    `types` are the types beside the standard's own that a cast may name, where a type of the snapshot's can run code
+    (a domain's CHECK); empty = any.
     """
 
     sqlglot_dialect: str
@@ -214,6 +216,7 @@ class GrammarRules:
     odbc_literals: bool = False
     comment_words: frozenset[str] = frozenset()
     known_functions: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,10 @@ RULES = GrammarRules(
         """),
     gaming_literals=frozenset({"now", "today", "tomorrow", "yesterday"}),
     utilities=(rf"show (?:{_SHOWABLE}|{_SHOWABLE_TOO})",),
+    types=words("""
+        box cidr circle inet jsonpath line lseg macaddr macaddr8 path point polygon refcursor tid tsquery tsvector
+        varbit xid xid8 char name
+        """),
     string_prefixes=("b", "x", "n", "u&"),
     escape_prefixes=("e",),
     dash_comment_ends="\n\r",

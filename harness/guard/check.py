@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cases.catalog import Catalog
 from dialect_adapters.contract import GrammarRules
 from harness.guard.lexer import Lexed, Token, lex
-from harness.guard.names import Names, call_trouble, table_trouble, word_trouble
+from harness.guard.names import Names, call_trouble, table_trouble, type_trouble, word_trouble
 from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES
 from harness.guard.second import disagreement
 from harness.results.parsed import SYNTAX_ERROR, ParsedQuery
@@ -150,6 +150,8 @@ def _name_trouble(parsed: ParsedQuery, lexed: Lexed, names: Names, profile: str)
         if trouble is not None and not (chosen.objects and trouble[1] == "unknown_table"):
             return _No(*trouble)
     if (trouble := call_trouble(lexed.tokens, parsed.list_names, names, chosen.paren_words)) is not None:
+        return _No(*trouble)
+    if (trouble := type_trouble(parsed.types, names)) is not None:
         return _No(*trouble)
     if names.rules.functional_notation and parsed.unresolved and not chosen.objects:
         return _No(f"'{parsed.unresolved[0]}' names no column and may call a function", "functional_notation")

@@ -48,6 +48,14 @@ class Names:
         tables = self.catalog.tables if self.catalog is not None else ()
         return frozenset(column.name.lower() for table in tables for column in table.columns)
 
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """Return the types of the catalogue's columns, with and without their schema."""
+        tables = self.catalog.tables if self.catalog is not None else ()
+        declared = {column.declared.replace('"', "").lower() for table in tables for column in table.columns}
+        bare = {name.split("(", 1)[0].removesuffix("[]").strip() for name in declared}
+        return frozenset(bare | {name.rsplit(".", 1)[-1] for name in bare})
+
     def known(self, name: str) -> bool:
         """Return True for a table or column of the catalogue."""
         return name in self.tables or name in self.columns or name in self.extra
@@ -61,6 +69,8 @@ def table_trouble(name: str, schema: str | None, names: Names) -> Trouble | None
         return None
     if schema in rules.system_schemas or (name.startswith(rules.system_prefixes) and name not in names.tables):
         return f"'{full}' belongs to the system", "table"
+    if names.catalog is None and not (schema or "").isascii():
+        return f"'{full}' may fold to a schema of the system", "table"
     if names.catalog is None:
         return None if names.visible is None or name in names.visible else (f"'{full}' is not visible", "table")
     own = {names.tables.get(name), names.catalog.database.lower(), *rules.default_schemas}
@@ -70,6 +80,20 @@ def table_trouble(name: str, schema: str | None, names: Names) -> Trouble | None
         return f"'{full}' is no table of this snapshot", "unknown_table"
     if names.visible is not None and name not in names.visible:
         return f"'{full}' is not visible to this case", "table"
+    return None
+
+
+def type_trouble(types: Sequence[str], names: Names) -> Trouble | None:
+    """Say which type a cast may not name: one of the snapshot's own can run code, so its columns must have it."""
+    rules = names.rules
+    for name in types if rules.types else ():
+        schema, _, bare = name.rpartition(".")
+        if bare in rules.types and schema in {"", *rules.system_schemas}:
+            continue
+        if names.catalog is None and not schema:
+            continue
+        if names.catalog is None or bare not in names.types or schema not in {"", *rules.default_schemas}:
+            return f"'{name}' is no type of this snapshot's columns", "type"
     return None
 
 
@@ -102,7 +126,9 @@ def word_trouble(tokens: Sequence[Token], names: Names) -> Trouble | None:
         if token.kind not in {"word", "name"}:
             continue
         text = token.text
-        if token.kind == "word" and not text.isascii() and text not in aliases and not names.known(text):
+        known = text in aliases or names.known(text)
+        # A sign outside ASCII whose small letter is an ASCII one (the kelvin) is another name to the engine.
+        if token.kind == "word" and not token.spelled.isascii() and (text.isascii() or not known):
             return f"'{text}' is not ASCII and names nothing in the catalogue", "text"
         denied = text in rules.denied_words or (rules.system_prefixes and text.startswith(rules.system_prefixes))
         if denied and text not in rules.visible_system_tables | rules.functions and not names.known(text):

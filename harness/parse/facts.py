@@ -87,6 +87,7 @@ def _tree_facts(
         "functions": sorted({_function(node) for each in trees for node in each.find_all(exp.Func)} - {""}),
         "tables": [ref for each in trees for ref in tables_of(each, fold=fold)],
         "literals": [literal.name for each in trees for literal in each.find_all(exp.Literal)],
+        "types": sorted({_type(node) for each in trees for node in each.find_all(exp.DataType)} - {""}),
         "list_names": [name for each in trees for name in _list_names(each)],
         "ctes": [cte.alias.lower() for cte in tree.find_all(exp.CTE)],
     }
@@ -97,6 +98,14 @@ def _tree_facts(
     facts["order"] = order_facts(tree, text, tokens, resolver, facts["output_names"], dialect)
     facts["processed_sql"] = tree.sql(dialect=dialect, comments=False)
     return facts
+
+
+def _type(node: exp.DataType) -> str:
+    """Return the name of a type the parser does not know, schema included; an empty text for one it knows."""
+    if node.this is not exp.DType.USERDEFINED:
+        return ""
+    kind = node.args.get("kind")
+    return str(kind.sql() if isinstance(kind, exp.Expr) else kind or "?").replace('"', "").lower()
 
 
 def _list_names(tree: exp.Expr) -> Iterator[str]:
@@ -172,7 +181,7 @@ def _conditions(tree: exp.Expr, resolver: Resolver, dialect: str) -> dict[str, A
     return {"filters": filters, "joins": joins, "group_by": groups, "aggregates": aggregates}
 
 
-def _group(key: exp.Expr, query: exp.Select, resolver: Resolver, dialect: str) -> str:
+def _group(key: exp.Expr, query: exp.Expr, resolver: Resolver, dialect: str) -> str:
     """Return one GROUP BY key; an ordinal stands for its projection."""
     if isinstance(key, exp.Literal) and key.is_int and 0 < int(key.name) <= len(query.expressions):
         key = query.expressions[int(key.name) - 1]

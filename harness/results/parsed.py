@@ -75,7 +75,7 @@ class ParsedQuery:
     its own. `list_names` are CTE and table aliases followed by a column list (one entry a mention). `unresolved` are
     qualified names (`source.column`) no column answers to. `explain` are the options where the text is an EXPLAIN
     (the other facts then describe the explained statement), None elsewhere. `second` is a second parser's reading,
-    None where the dialect has none or it is not installed.
+    None where the dialect has none or it is not installed. `types` are the types the parser does not know by name.
     """
 
     sql: str
@@ -106,3 +106,4 @@ class ParsedQuery:
     unresolved: tuple[str, ...] = ()
     explain: str | None = None
     second: SecondReading | None = None
+    types: tuple[str, ...] = ()

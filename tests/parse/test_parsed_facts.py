@@ -129,6 +129,19 @@ def test_conditions_are_split_into_filters_and_joins(parser: Parser) -> None:
             "sqlite",
             "SELECT amount * 2 AS d , ((amount * 2) IS NULL) AS sqlassay_key_1 FROM orders ORDER BY d IS NULL, d",
         ),
+        (
+            "SELECT id FROM customers ORDER BY name COLLATE NOCASE LIMIT 2",
+            "sqlite",
+            "SELECT id , (lower(name )) AS sqlassay_key_1 FROM customers ORDER BY name COLLATE NOCASE LIMIT 3",
+        ),
+        (
+            "SELECT name x FROM customers ORDER BY x COLLATE rtrim DESC",
+            "sqlite",
+            "SELECT name x , (rtrim((name) , ' ')) AS sqlassay_key_1 FROM customers ORDER BY x COLLATE rtrim DESC",
+        ),
+        ("SELECT id FROM customers ORDER BY name COLLATE german", "sqlite", None),
+        ("SELECT id FROM customers ORDER BY name COLLATE NOCASE || 'x'", "sqlite", None),
+        ('SELECT id FROM customers ORDER BY name COLLATE "C"', "postgres", None),
         ("SELECT DISTINCT status FROM orders ORDER BY amount", "sqlite", None),
         ("SELECT name FROM customers ORDER BY name", "sqlite", None),
         ("SELECT id FROM orders UNION SELECT id FROM customers ORDER BY 1", "sqlite", None),
@@ -178,3 +191,77 @@ def test_every_probe_of_real_golds_runs_and_begins_with_the_gold_rows(parser: Pa
                 probes += 1
             db.close()
     assert probes > 80
+
+
+@pytest.mark.parametrize(
+    ("sql", "dialect", "offset"),
+    [
+        ("SELECT id FROM orders ORDER BY id LIMIT 3 OFFSET 2", "sqlite", True),
+        ("SELECT id FROM orders ORDER BY id LIMIT 2, 3", "mysql", True),
+        ("SELECT id FROM orders ORDER BY id OFFSET 2 ROWS FETCH FIRST 3 ROWS ONLY", "postgres", True),
+        ("SELECT id FROM orders ORDER BY id OFFSET 1 + 1", "postgres", True),
+        ("SELECT id FROM orders ORDER BY id LIMIT 3 OFFSET 0", "sqlite", False),
+        ("SELECT id FROM orders ORDER BY id LIMIT 3", "sqlite", False),
+    ],
+)
+def test_an_offset_cuts_at_the_start(parser: Parser, sql: str, dialect: str, *, offset: bool) -> None:
+    """Rows are cut at the start by every spelling of OFFSET but a literal 0."""
+    order = _parse(parser, sql, dialect).order
+    assert order is not None
+    assert order.offset is offset
+
+
+@pytest.mark.parametrize(
+    ("condition", "joins", "filters"),
+    [
+        ("DATE(o.status) = DATE(c.name)", ("left: DATE(name) = DATE(status)",), ()),
+        ("o.id < c.id + 1 AND o.amount > 5", ("left: id < id + 1",), ("amount > 5",)),
+        ("DATE(o.status) = DATE(o.amount)", (), ("DATE(amount) = DATE(status)",)),
+        (
+            "o.id IN (SELECT 1 FROM orders x WHERE x.id = c.id)",
+            (),
+            ("id IN (SELECT 1 FROM orders AS x WHERE id = id)",),
+        ),
+    ],
+)
+def test_what_ties_two_sources_is_a_join(
+    parser: Parser, condition: str, joins: tuple[str, ...], filters: tuple[str, ...]
+) -> None:
+    """An ON condition between expressions of two sources keeps its join kind; one of a single source is a filter."""
+    parsed = _parse(parser, f"SELECT o.id FROM orders o LEFT JOIN customers c ON {condition}")
+    assert tuple(join for join in parsed.joins if join.startswith("left")) == joins
+    assert tuple(part for part in parsed.filters if part != "id = id") == filters
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT * FROM orders JOIN", "line 1, column 22: expected table name (at 'JOIN')"),
+        ("SELECT id,\n  (name FROM orders", "line 2, column 9: expecting ) (at 'FROM')"),
+        ("SELECT a b c FROM t", "line 1, column 12: unexpected text (at 'c')"),
+    ],
+)
+def test_a_syntax_error_is_one_clean_line(parser: Parser, sql: str, message: str) -> None:
+    """Line and column come first, and nothing of the parser's own notation is left."""
+    assert parser.parse(sql, "sqlite", sqlglot_dialect="sqlite").error == f"syntax error: {message}"
+
+
+def test_arrows_in_calls_and_sums_after_limit_are_expressions(parser: Parser) -> None:
+    """`a -> b` in a call is JSON's arrow, not a lambda, and `%` after LIMIT divides."""
+    arrow = _parse(parser, "SELECT json_array_length(status -> '$.a') FROM orders")
+    assert "lambda" not in arrow.nodes
+    assert _parse(parser, "SELECT id FROM orders LIMIT 2 - (SELECT 1) % 2").limit == "2 - (SELECT 1) % 2"
+
+
+def test_a_subquery_sees_only_the_ctes_in_sight(parser: Parser) -> None:
+    """A correlated subquery knows the columns of an earlier CTE, and never those of a later one."""
+    early = "WITH d AS (SELECT id AS day FROM orders) SELECT (SELECT max(e.day) FROM d e WHERE e.day <= d.day) FROM d"
+    assert _parse(parser, early, "postgres").unresolved == ()
+    late = "WITH a AS (SELECT (SELECT t.f FROM orders t)), orders AS (SELECT 1 AS f) SELECT 1 FROM a"
+    assert _parse(parser, late, "postgres").unresolved == ("t.f",)
+
+
+def test_types_the_parser_does_not_know_are_named(parser: Parser) -> None:
+    """Types of the snapshot's own are facts, those of the language are not."""
+    sql = "SELECT 1::mood, CAST(id AS public.\"Mood\"[]), 'a'::text FROM orders"
+    assert _parse(parser, sql, "postgres").types == ("mood", "public.mood")
