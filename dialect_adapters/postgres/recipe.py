@@ -142,6 +142,7 @@ RECIPE = ServerRecipe(
     port=5432,
     tcp_options=("-c", "listen_addresses=*"),
     stop_signal="SIGINT",
+    mark=_MARK,
     env=MappingProxyType(
         {
             # The loader fills in $LIB; an image without the library starts as well, with a clock that cannot be set.

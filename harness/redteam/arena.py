@@ -183,9 +183,11 @@ class Arena:
         return digest
 
     def _inside(self, sandbox: Sandbox, *, tainted: bool) -> list[str]:
-        """Return the effects inside the sandbox, as far as a server that still answers can tell."""
+        """Return the effects inside the sandbox; of one that is given up anyway only a changed state is told."""
         try:
             found = [] if self._still() or self._digest(sandbox) == self._state else ["state"]
+            if tainted:
+                return found
             if not self._same_answer(self._ask(sandbox)):
                 found.append("answer")
             return found + self._victim_effects()
