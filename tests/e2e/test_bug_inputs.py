@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import threading
 from collections import Counter
 from pathlib import Path
 from uuid import uuid4
@@ -11,18 +12,21 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from cases.outcome import Rows
+from cases.outcome import Failure, Rows
 from cases.snapshot import Snapshot
 from cases.sources.scripts import scripts_digest
+from cases.verdicts import FailureKind
 from dialect_adapters.conformance import run_on
-from dialect_adapters.contract import Limits, Mode
+from dialect_adapters.contract import Limits, Mode, Pins
 from dialect_adapters.registry import adapter
 from sandboxes.registry import provider
+from sandboxes.station import Station
 
 ROOT = Path(__file__).parents[2]
 HANDED = ROOT.parent / "shared" / "data" / "bug_inputs.jsonl"
 ROWS = yaml.safe_load((ROOT / "tests" / "tables" / "bug_inputs.yaml").read_text(encoding="utf-8"))
 STARTS = 3
+ENDLESS = "SELECT COUNT(*) AS c FROM n a, n b, n c, n d WHERE a.a + b.a + c.a + d.a < 0"
 SCHEMA = (
     "CREATE TABLE fruit (name VARCHAR(10)); INSERT INTO fruit VALUES ('apple'), ('apple'), ('pear');"
     "CREATE TABLE people (name VARCHAR(10), born INTEGER); INSERT INTO people VALUES ('x', NULL), ('y', 1990);"
@@ -119,6 +123,30 @@ def test_a_ready_server_answers_at_once(tmp_path, dialect):
             outcomes = [run_on(server, "SELECT 1 AS one", Limits(), database="ready").outcome for _ in range(5)]
             server.destroy()
             assert all(isinstance(outcome, Rows) and outcome.relation.rows == ((1,),) for outcome in outcomes)
+    finally:
+        makes.close()
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_a_killed_server_is_replaced_under_the_same_statement(tmp_path, dialect):
+    """A server that dies under a statement costs nobody a verdict: the statement runs again on a fresh one."""
+    files = {spoken: (tmp_path / names[0],) for spoken, names in scripts(tmp_path)["neighbour"].items()}
+    content = Snapshot("ready", "ready", scripts_digest(files), scripts=files)
+    makes = provider("process" if dialect == "sqlite" else "docker")
+    try:
+        image = makes.prepare(adapter(dialect), (content,), lambda line: None)
+        station = Station(makes, adapter(dialect), image, mode=Mode.READ, run_id=f"lost-{uuid4().hex[:8]}")
+        assert station.sandbox is not None
+        killer = threading.Timer(0.7, station.kill)
+        killer.start()
+        slow = station.run("ready", ENDLESS, Limits(timeout=2.5), Pins())
+        killer.join()
+        assert isinstance(slow, Failure)
+        assert (slow.kind, station.started) == (FailureKind.TIMEOUT, 2)
+        after = station.run("ready", "SELECT COUNT(*) AS c FROM fruit", Limits(), Pins())
+        assert isinstance(after, Rows)
+        assert after.relation.rows == ((3,),)
+        assert station.close() == ()
     finally:
         makes.close()
 
