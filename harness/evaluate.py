@@ -221,7 +221,7 @@ def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, strict: Policy, sn
     if relation is None:
         raise AssertionError("only usable gold answers are compared")
     facts = answer.parsed.order
-    resolved, order = resolve_policy(policy, facts=facts, gold=relation, probe=answer.probe)
+    resolved, order = resolve_policy(policy, facts=facts, gold=relation, probe=answer.probe, gold_sql=answer.sql)
     comparison = compare(relation, predicted.relation, resolved, order=order)
     resolved_strict, strict_order = resolve_policy(strict, facts=facts, gold=relation, probe=answer.probe)
     partial = partial_credit(relation, predicted.relation, resolved) if comparison.verdict == "mismatch" else None
