@@ -26,6 +26,7 @@ from harness.compare.numbers import Number, Tolerance, half_unit, near, scale_of
 Atom = tuple[object, ...]
 
 _BITS = re.compile(r"[01]+", re.ASCII)
+_MIDNIGHT = re.compile(r" 00:00:00(?:\.0+)?(?= bc$|$)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _TIMES = frozenset({"date", "ts", "inst", "dur", "timetz"})
@@ -162,7 +163,7 @@ class Rules:
             document = read_document(text, spell=self.text)
             if document is not None:
                 return ("json", document)
-        return _far(text) if policy.temporal_text and "far" in kinds else None
+        return _far(self, text) if policy.temporal_text and "far" in kinds else None
 
     def text(self, value: str) -> str:
         """Return a text in the form the policy compares: normalised, folded, trimmed of spaces."""
@@ -208,12 +209,12 @@ def canonical(atom: Atom) -> Atom:
     return atom
 
 
-def _far(text: str) -> Atom:
-    """Return the atom of a date outside Python's calendar: its ISO text, spaces and case apart."""
-    return (
-        "far",
-        " ".join(text.casefold().replace("t", " ").split()) if text[:1].isdigit() else text.casefold().strip(),
-    )
+def _far(rules: Rules, text: str) -> Atom:
+    """Return the atom of a date outside Python's calendar: its ISO text; spaces, case and a midnight do not count."""
+    if not text[:1].isdigit():
+        return ("far", text.casefold().strip())
+    spelt = " ".join(text.casefold().replace("t", " ").split())
+    return ("far", _MIDNIGHT.sub("", spelt) if rules.policy.date_midnight else spelt)
 
 
 def _moment_atom(rules: Rules, cell: datetime) -> Atom:
@@ -246,7 +247,7 @@ _MAKERS: dict[type, Callable[[Rules, object], Atom]] = cast(
         UUID: lambda _, cell: ("uuid", cell.int),
         Json: _json_atom,
         dict: lambda rules, cell: ("json", freeze(cell, spell=rules.text)),
-        FarTemporal: lambda _, cell: _far(cell.text),
+        FarTemporal: lambda rules, cell: _far(rules, cell.text),
         tuple: lambda rules, cell: ("seq", tuple(rules.atom(item) for item in cell)),
         list: lambda rules, cell: ("seq", tuple(rules.atom(item) for item in cell)),
     },
