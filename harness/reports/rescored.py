@@ -84,7 +84,8 @@ def _notes(rescored: Rescored) -> list[str]:
         notes.append(f"never compared, so the same under every policy: {carried}")
     if rescored.not_stored:
         notes.append(
-            f"cannot be judged again, as the run kept rows by --store-rows {rescored.store_rows}: "
+            f"cannot be judged again, as the run kept rows by --store-rows {rescored.store_rows} "
+            "and the states that changes leave are never kept: "
             f"{len(rescored.not_stored)} results ({_listed(rescored.not_stored)}); no accuracy is given"
         )
     if rescored.not_reproduced:

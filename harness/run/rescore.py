@@ -19,7 +19,7 @@ from harness.results.case_result import CaseResult, ComparisonRecord
 from harness.results.parsed import OrderFacts, OrderKey
 from harness.results.records import comparison_record
 from harness.results.rescored import Flip, PolicyTotal, Rescored
-from harness.store.reading import StoredRun, has_rows, read_relations, read_run
+from harness.store.reading import StoredRun, by_state, has_rows, read_relations, read_run
 
 OWN = "run"
 """Names the run's own policy among those it is judged by again."""
@@ -44,11 +44,11 @@ def rescore(path: Path, policies: Sequence[tuple[str, Policy]]) -> Rescored:
     chosen = {OWN: _own(run)} | dict(policies)
     if any(policy.peer for policy in chosen.values()) and Policy() not in chosen.values():
         chosen["strict"] = Policy()
-    compared = [result for result in run.results if has_rows(result)]
+    compared = [result for result in run.results if has_rows(result) or by_state(result)]
     judged: list[_Judged] = []
     missing: list[str] = []
     for result in compared:
-        sides = read_relations(run, result)
+        sides = None if by_state(result) else read_relations(run, result)
         if sides is None:
             missing.append(_label(result))
         else:
@@ -140,7 +140,7 @@ def _rescored(
         compared=len(compared),
         judged=len(judged),
         scorable=scorable,
-        carried=dict(sorted(Counter(r.verdict.value for r in run.results if not has_rows(r)).items())),
+        carried=dict(sorted(Counter(r.verdict.value for r in run.results if r not in compared).items())),
         not_stored=missing,
         not_reproduced=lost,
         totals=totals,

@@ -84,6 +84,11 @@ def has_rows(result: CaseResult) -> bool:
     return result.comparison is not None and result.gold_shape is not None and result.predicted_shape is not None
 
 
+def by_state(result: CaseResult) -> bool:
+    """Tell whether the states that two changes left were compared, which are not kept."""
+    return result.comparison is not None and result.comparison.rule == "state"
+
+
 def read_relations(run: StoredRun, result: CaseResult) -> dict[str, Relation] | None:
     """Return the stored sides of a result (gold, probe, predicted); None where its rows were not stored.
 
