@@ -32,7 +32,7 @@ _DDL_NODES = words("""
     checkcolumnconstraint check references reference autoincrementcolumnconstraint computedcolumnconstraint
     generatedasidentitycolumnconstraint collatecolumnconstraint indexcolumnconstraint index indexparameters
     renamecolumn droppartition columnposition modifycolumn renameindex dropprimarykey properties
-    engineproperty charactersetproperty collateproperty
+    engineproperty charactersetproperty collateproperty onproperty
     """)
 
 
