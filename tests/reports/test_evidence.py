@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
-from report_runs import HOSTILE, compared, result
+from report_runs import HOSTILE, compared, manifest, result, run
 
 from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Column, Relation, Row
+from cases.verdicts import Verdict
 from harness.compare import compare
+from harness.reports import summary
 from harness.reports.evidence import CELL_LIMIT, FLAGS, SHOWN_COLUMNS, Sheet, case_sheet, cell_text, sheet
 from harness.reports.evidence_media import html_evidence, html_page, markdown_evidence, terminal
 from harness.results.case_result import ComparisonRecord, DifferenceRecord
@@ -188,3 +191,28 @@ def test_html_holds_our_own_tags_alone() -> None:
     assert "<script" not in page
     assert "default-src 'none'" in page
     page.encode("utf-8")
+
+
+def test_the_summary_shows_the_evidence_of_each_failed_case(tmp_path: Path) -> None:
+    """A mismatch and an undecided case are folded out with counts and the first difference."""
+    unsure = compared("undecided").model_copy(update={"reason": "too many ways"})
+    failed = run(
+        result("wrong", Verdict.MISMATCH), result("unsure", Verdict.UNDECIDED, comparison=unsure), result("right")
+    )
+    summary.write(failed, tmp_path)
+    page = (tmp_path / summary.MARKDOWN).read_text(encoding="utf-8")
+    assert page.count("<details>") == 2
+    assert "- rows: 3 missing, 1 extra" in page
+    assert "| ≠ <b>amount / id</b> | <b><code>decimal 1.50</code></b> | <b>–</b> |" in page
+    assert "too many ways" in page
+    assert "strict differ" not in page
+
+
+def test_the_summary_of_a_peer_says_where_strict_differs_and_why(tmp_path: Path) -> None:
+    """Under a peer's preset each case on which strict says otherwise is listed with strict's rule and reason."""
+    lenient = result("lenient", Verdict.MATCH, strict=compared("mismatch"))
+    both = result("both", Verdict.MATCH, strict=compared("match"))
+    summary.write(run(lenient, both, manifest=manifest(policy={"peer": "bird"})), tmp_path)
+    page = (tmp_path / summary.MARKDOWN).read_text(encoding="utf-8")
+    assert "## Where bird and strict differ (n = 1)" in page
+    assert "| <code>lenient</code> | 0 | match | mismatch | bag: 3 rows are missing |" in page
