@@ -92,7 +92,7 @@ def guard(sql: str, dialect: str, *, catalog: Catalog | None = None, profile: st
 
     rules = adapter(dialect).rules
     with Parser() as parser:
-        parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=rules.sqlglot_dialect)
+        parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=rules.sqlglot_dialect, brief=True)
         return check(parsed, rules, catalog, profile=profile)
 
 

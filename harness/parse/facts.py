@@ -29,11 +29,14 @@ _EXPLAIN = re.compile(
 )
 
 
-def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[str, Any]:
-    """Return the facts about one text as JSON values; whatever goes wrong becomes `error`."""
+def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, brief: bool = False) -> dict[str, Any]:
+    """Return the facts about one text as JSON values; whatever goes wrong becomes `error`.
+
+    `brief` leaves out what only metrics and comparison read: normal forms, order and the text written anew.
+    """
     facts: dict[str, Any] = {"parser": PARSER}
     try:
-        facts.update(_facts(sql, dialect, tables))
+        facts.update(_facts(sql, dialect, tables, brief=brief))
     except SqlglotError as error:
         facts["error"] = f"{SYNTAX_ERROR}: {message(error, sql)}"
     except RecursionError:
@@ -45,7 +48,7 @@ def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dic
     return facts
 
 
-def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[str, Any]:
+def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, brief: bool) -> dict[str, Any]:
     """Tokenise, measure, parse and read the tree of one text."""
     # A byte order mark is kept out of the parser and its place is kept, so that positions hold.
     text = " " + sql[1:] if sql.startswith("\ufeff") else sql
@@ -72,29 +75,35 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None) -> dict[
         return {**facts, "error": "no statement"}
     facts["rejected"] = [(tree.key, tree.sql(dialect=dialect)[:80]) for tree in trees if isinstance(tree, exp.Command)]
     facts["second"] = second_reading(sql, dialect)
-    return {**facts, **_tree_facts(trees, text, tokens, dialect, tables)}
-
-
-def _tree_facts(
-    trees: list[exp.Expr], text: str, tokens: list[Token], dialect: str, tables: dict[str, list[str]] | None
-) -> dict[str, Any]:
-    """Read the first statement's structure; nodes, functions and tables come from all statements."""
-    tree = trees[0]
-    fold = folds_quoted(dialect)
-    facts: dict[str, Any] = {
-        "root": _root(tree).key,
-        "nodes": sorted({node.key for each in trees for node in each.walk()}),
-        "functions": sorted({_function(node) for each in trees for node in each.find_all(exp.Func)} - {""}),
-        "tables": [ref for each in trees for ref in tables_of(each, fold=fold)],
-        "literals": [literal.name for each in trees for literal in each.find_all(exp.Literal)],
-        "types": sorted({_type(node) for each in trees for node in each.find_all(exp.DataType)} - {""}),
-        "list_names": [name for each in trees for name in _list_names(each)],
-        "ctes": [cte.alias.lower() for cte in tree.find_all(exp.CTE)],
-    }
     resolver = Resolver(tables)
-    facts.update(_projections(tree, resolver, dialect))
-    facts.update(_conditions(tree, resolver, dialect))
-    facts["unresolved"] = [name for each in trees for name in resolver.unresolved(each)]
+    facts |= _tree_facts(trees, dialect)
+    if not brief:
+        facts |= _normal_facts(trees[0], text, tokens, dialect, resolver)
+    elif tables:
+        resolver.outputs(trees[0], {})
+        resolver.resolve_rest(trees[0])
+    return {**facts, "unresolved": [name for each in trees for name in resolver.unresolved(each)]}
+
+
+def _tree_facts(trees: list[exp.Expr], dialect: str) -> dict[str, Any]:
+    """Read what stands anywhere in the statements, and the kind of the first."""
+    fold = folds_quoted(dialect)
+    nodes = [node for tree in trees for node in tree.walk()]
+    return {
+        "root": _root(trees[0]).key,
+        "nodes": sorted({node.key for node in nodes}),
+        "functions": sorted({_function(node) for node in nodes if isinstance(node, exp.Func)} - {""}),
+        "tables": [ref for tree in trees for ref in tables_of(tree, fold=fold)],
+        "literals": [node.name for node in nodes if isinstance(node, exp.Literal)],
+        "types": sorted({_type(node) for node in nodes if isinstance(node, exp.DataType)} - {""}),
+        "list_names": [name for node in nodes for name in _list_name(node)],
+        "ctes": [cte.alias.lower() for cte in trees[0].find_all(exp.CTE)],
+    }
+
+
+def _normal_facts(tree: exp.Expr, text: str, tokens: list[Token], dialect: str, resolver: Resolver) -> dict[str, Any]:
+    """Read the first statement's structure in normal form."""
+    facts = _projections(tree, resolver, dialect) | _conditions(tree, resolver, dialect)
     facts["order"] = order_facts(tree, text, tokens, resolver, facts["output_names"], dialect)
     facts["processed_sql"] = tree.sql(dialect=dialect, comments=False)
     return facts
@@ -108,21 +117,16 @@ def _type(node: exp.DataType) -> str:
     return str(kind.sql() if isinstance(kind, exp.Expr) else kind or "?").replace('"', "").lower()
 
 
-def _list_names(tree: exp.Expr) -> Iterator[str]:
-    """Yield every name that heads a column list: aliases, CTEs, and tables that are created, filled or indexed."""
-    for alias in tree.find_all(exp.TableAlias):
-        if alias.args.get("columns"):
-            yield alias.name.lower()
-    for schema in tree.find_all(exp.Schema):
-        if isinstance(schema.this, exp.Table):
-            yield schema.this.name.lower()
-    for key in tree.find_all(exp.IndexColumnConstraint):
-        if isinstance(key.this, exp.Identifier):
-            yield key.this.name.lower()
-    for index in tree.find_all(exp.Index):
-        table = index.args.get("table")
-        if isinstance(table, exp.Table):
-            yield table.name.lower()
+def _list_name(node: exp.Expr) -> Iterator[str]:
+    """Yield the name a node puts before a column list: an alias, a CTE, a table created or filled, an index."""
+    if isinstance(node, exp.TableAlias) and node.args.get("columns"):
+        yield node.name.lower()
+    elif isinstance(node, (exp.Schema, exp.IndexColumnConstraint)) and isinstance(
+        node.this, (exp.Table, exp.Identifier)
+    ):
+        yield node.this.name.lower()
+    elif isinstance(node, exp.Index) and isinstance(node.args.get("table"), exp.Table):
+        yield node.args["table"].name.lower()
 
 
 def _root(tree: exp.Expr) -> exp.Expr:

@@ -46,6 +46,7 @@ def _serve(sock: socket.socket, dialect: str) -> None:
             continue
         # Should the parent be gone while a text loops, the default action of the alarm ends this process.
         signal.alarm(_ORPHAN_SECONDS)
-        answer = facts_of(request["sql"], request["dialect"], catalogs.get(request["use"]))
+        tables = catalogs.get(request["use"])
+        answer = facts_of(request["sql"], request["dialect"], tables, brief=request["brief"])
         signal.alarm(0)
         send(sock, answer)

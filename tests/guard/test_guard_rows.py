@@ -78,8 +78,11 @@ def parser() -> Iterator[Parser]:
 
 def _check(parser: Parser, sql: str, dialect: str, catalog: Catalog | None, **options: Any) -> GuardVerdict:
     """Parse and guard one text."""
-    parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=_rules(dialect).sqlglot_dialect)
-    return check(parsed, _rules(dialect), catalog, **options)
+    spoken = _rules(dialect).sqlglot_dialect
+    verdict = check(parser.parse(sql, dialect, catalog, sqlglot_dialect=spoken), _rules(dialect), catalog, **options)
+    brief = parser.parse(sql, dialect, catalog, sqlglot_dialect=spoken, brief=True)
+    assert check(brief, _rules(dialect), catalog, **options) == verdict
+    return verdict
 
 
 @pytest.mark.parametrize("row", _TABLE["rows"], ids=lambda row: f"{row['dialect']}: {row['sql'][:60]!r}")
@@ -163,7 +166,9 @@ def test_no_real_gold_is_rejected_and_the_pace_holds(parser: Parser) -> None:
         for case in _lines("text2sql", "cases", f"{name}.jsonl"):
             for dialect, gold in case["gold"].items():
                 for sql in [gold] if isinstance(gold, str) else gold:
-                    verdict = _check(parser, sql, dialect, catalogs[case["db"]])
+                    rules, catalog = _rules(dialect), catalogs[case["db"]]
+                    parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=rules.sqlglot_dialect)
+                    verdict = check(parsed, rules, catalog)
                     count += 1
                     if not verdict.allowed:
                         rejected[f"{case['id']} {dialect}: {verdict.reason}"] += 1
