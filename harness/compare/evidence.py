@@ -136,14 +136,21 @@ def _with_rows(gold: Relation, pred: Relation, policy: Policy, found: Judgement,
 def _likeliest(
     gold: Relation, pred: Relation, kept: tuple[int, ...], policy: Policy, joint: Joint | None
 ) -> Mapping | None:
-    """Return a mapping by equal value bags, the remaining columns in order; None where columns are too few."""
+    """Return a mapping by equal value bags, then by equal names, then in order; None where columns are too few."""
     edges = column_edges(gold, pred, kept, policy, joint)
     taken: dict[int, int] = {}
     for place, choices in enumerate(edges):
         free = next((choice for choice in choices if choice not in taken.values()), None)
         if free is not None:
             taken[place] = free
-    spare = iter([column for column in range(len(pred.columns)) if column not in taken.values()])
+    left = [column for column in range(len(pred.columns)) if column not in taken.values()]
+    for place, column in enumerate(kept):
+        name = gold.columns[column].name.casefold()
+        named = next((other for other in left if pred.columns[other].name.casefold() == name), None)
+        if place not in taken and named is not None:
+            taken[place] = named
+            left.remove(named)
+    spare = iter(left)
     chosen = [taken[place] if place in taken else next(spare, None) for place in range(len(kept))]
     found = tuple(column for column in chosen if column is not None)
     return found if len(found) == len(kept) else None

@@ -8,6 +8,7 @@ import pytest
 
 from cases.errors import InputError
 from cases.policy import Policy
+from cases.presets import preset
 from cases.relation import Column, Relation, Row
 from harness.compare import compare, partial_credit
 from harness.results.verdicts import Difference
@@ -192,3 +193,12 @@ def test_partial_credit_looks_at_required_columns_only() -> None:
     policy = Policy(required_columns=(0, 1))
     assert partial_credit(relation((1, 2, 3)), relation((1, 9, 3)), policy) == 0.5
     assert partial_credit(relation(width=2), relation(width=2), policy) == 0.0
+
+
+def test_where_no_mapping_fits_columns_of_one_name_face_each_other() -> None:
+    """A column with one wrong value is shown beside its namesake, not beside an unrelated extra column."""
+    gold = Relation((Column("a"), Column("B")), ((1, "x"), (2, "y")))
+    pred = Relation((Column("k"), Column("b"), Column("a")), ((9, "x", 1), (9, "z", 2)))
+    found = compare(gold, pred, preset("skill"))
+    assert (found.verdict, found.columns, found.missing, found.extra) == ("mismatch", (2, 1), 1, 1)
+    assert found.reason.endswith("row 1, column 'B': 'y' is not 'z'")
