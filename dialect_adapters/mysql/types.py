@@ -89,7 +89,7 @@ def _plain(value: object, kind: Kind) -> str:
     if isinstance(value, Interval):
         return f"{value.months} months {value.days} days {value.microseconds} microseconds"
     if isinstance(value, timedelta):
-        return _span(value)
+        return _span(value) if kind is Kind.TIME else f"{value // timedelta(microseconds=1)} microseconds"
     if isinstance(value, datetime) and value.tzinfo is not None:
         return str(value.astimezone(UTC).replace(tzinfo=None))
     if isinstance(value, tuple):

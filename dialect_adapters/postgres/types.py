@@ -63,10 +63,16 @@ def literal(value: object, kind: Kind) -> str:
     if isinstance(value, Interval):
         return f"{value.months} months {value.days} days {value.microseconds} microseconds"
     if isinstance(value, timedelta):
-        return str(value) if kind is Kind.TIME else f"{value // timedelta(microseconds=1)} microseconds"
+        return _clock(value) if kind is Kind.TIME else f"{value // timedelta(microseconds=1)} microseconds"
     if isinstance(value, tuple):
         return "{" + ",".join(_element(item, kind) for item in value) + "}"
     return str(value)
+
+
+def _clock(value: timedelta) -> str:
+    """Return the length of a day's part as a time of day; the whole day is 24:00:00."""
+    seconds, microseconds = divmod(value // timedelta(microseconds=1), 1_000_000)
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{microseconds:06}"
 
 
 def _element(value: object, kind: Kind) -> str:

@@ -45,11 +45,11 @@ OWN: dict[Kind, tuple[object, ...]] = {
     Kind.TEXT: ("tab\t back\\slash 'quote' ü 😀\nline", "cafe\u0301", ""),
     Kind.CHAR: ("ab", "", "abcde"),
     Kind.DATE: (date(2024, 2, 29), date(1000, 1, 1), date(9999, 12, 31)),
-    Kind.TIME: (time(1, 2, 3, 4), time(0), time(23, 59, 59, 999_999)),
+    Kind.TIME: (time(1, 2, 3, 4), timedelta(hours=24), time(23, 59, 59, 999_999)),
     Kind.TIMETZ: (time(1, 2, 3, tzinfo=TZ), time(0, tzinfo=UTC), None),
     Kind.TIMESTAMP: (datetime(2024, 2, 29, 1, 2, 3, 250_000), datetime(1000, 1, 1), None),  # noqa: DTZ001
     Kind.TIMESTAMPTZ: (datetime(2024, 2, 29, 1, 2, 3, tzinfo=TZ), datetime(2024, 1, 1, tzinfo=UTC), None),
-    Kind.INTERVAL: (Interval(13, 2, 3_000_000), Interval(-1, -2, -3), Interval(0, 0, 0)),
+    Kind.INTERVAL: (Interval(13, 2, 3_000_000), Interval(-1, -2, -3), timedelta(hours=30, microseconds=1)),
     Kind.BYTES: (b"\x00\xff\\'", b"", None),
     Kind.UUID: (UUID("12345678-1234-5678-1234-56781234ABCD"), None, None),
     Kind.JSON: (Json('{"b": [1, null, "ü"], "a": 1.0}'), Json("[]"), Json("null")),
