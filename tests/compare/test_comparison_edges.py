@@ -1,0 +1,82 @@
+"""Edges of the quick ways: the key of unique values, sums of hashes, numbers at the brink of floats."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from cases.policy import Policy
+from cases.relation import Column, Relation, Row
+from harness.compare import compare, partial_credit
+from harness.compare.numbers import Tolerance, near
+from harness.compare.plain import chained
+
+TOLERANCE = Tolerance(1e-9, 1e-12)
+
+
+def relation(*rows: Row) -> Relation:
+    return Relation(tuple(Column(f"c{index}") for index in range(len(rows[0]))), rows)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "verdict", "rule"),
+    [
+        ([(1, "a"), (2, "b")], [(2, "b"), (1, "a")], "match", "exact"),
+        ([(1, "a"), (2, "b")], [(1, "a"), (1, "a")], "mismatch", "rows"),
+        ([(1, "a"), (2, "b")], [(2, "a"), (1, "b")], "mismatch", "rows"),
+        ([("x", 1), ("x", 2)], [("x", 2), ("x", 1)], "match", "exact"),
+        ([("x", 1), ("x", 1), ("y", 1)], [("x", 1), ("y", 1), ("x", 1)], "match", "exact"),
+        ([("x", 1), ("x", 1), ("y", 1)], [("y", 1), ("y", 1), ("x", 1)], "mismatch", "multiplicity"),
+        ([(1, {"a": 1}), (2, {})], [(2, {}), (1, {"a": True})], "mismatch", "rows"),
+        ([(1, (1, {"a": 1}))], [(1, (1, {"a": True}))], "mismatch", "rows"),
+        ([(1, [1]), (2, [2])], [(2, [2]), (1, [1])], "match", "rows"),
+    ],
+)
+def test_a_key_of_unique_values_decides_only_what_it_may(
+    gold: list[Row], pred: list[Row], verdict: str, rule: str
+) -> None:
+    """Rows found by a unique value are found once, and containers are left to their own rules."""
+    found = compare(relation(*gold), relation(*pred), Policy())
+    assert (found.verdict, found.rule) == (verdict, rule)
+
+
+def test_a_key_that_repeats_after_the_first_rows_is_no_key() -> None:
+    """A value may repeat past the rows that were looked at first."""
+    rows: list[Row] = [*((index, "x") for index in range(1500)), (3, "y")]
+    assert compare(relation(*rows), relation(*rows[::-1]), Policy()).verdict == "match"
+    assert compare(relation(*rows), relation(*rows[:-1], (3, "x")), Policy()).verdict == "mismatch"
+
+
+def test_columns_of_equal_sums_are_told_apart() -> None:
+    """Sums of hashes only rule columns out: (1, 3) is not (2, 2)."""
+    gold, pred = relation((1, 5), (3, 6)), relation((2, 5), (2, 6))
+    assert compare(gold, pred, Policy(columns="any")).verdict == "mismatch"
+    assert partial_credit(gold, pred, Policy(columns="any")) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters", "loose"),
+    [
+        ([], 0, 0),
+        ([1.5], 1, 0),
+        ([1.5, 1.5000000001], 1, 0),
+        ([1.5, 1.50000001], 2, 0),
+        ([1.5, 1.5 + 1.2e-9, 1.5 + 2.4e-9], 1, 1),
+        ([1e10, 1e10 + 1], 1, 1),
+        ([1e10, 1e10 + 1.5], 1, 0),
+        ([10**10, 10**10 + 1], 1, 1),
+        ([2**60, 2**60 + 1], 1, 1),
+        ([Decimal("0.5"), 0.5000000000000001], 1, 0),
+        ([0.0, 1e-13, -1e-13], 1, 0),
+        ([5e-324, 1e-323], 1, 0),
+        ([-1e308, 1e308], 2, 0),
+    ],
+)
+def test_numbers_chain_as_nearness_says(values: list[float], clusters: int, loose: int) -> None:
+    """Neighbours are chained where they are near; a chain is loose where its ends are not, or whole numbers meet."""
+    found, undecided = chained(set(values), TOLERANCE)
+    assert (len(set(found.values())), len(undecided)) == (clusters, loose)
+    ordered = sorted(values)
+    for left, right in zip(ordered, ordered[1:], strict=False):
+        assert (found[left] == found[right]) is near(left, right, TOLERANCE)
