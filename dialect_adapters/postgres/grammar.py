@@ -16,10 +16,16 @@ _SHOWABLE_TOO = (
 _REG_TYPES = "class proc procedure oper operator type role namespace config dictionary collation"
 _CATALOGUE_VIEWS = "columns tables views table_constraints key_column_usage referential_constraints"
 
+_EXTENSIONS = words("""
+    dblink dblink_connect dblink_connect_u dblink_exec dblink_open dblink_send_query crosstab connectby xslt_process
+    http_get http_post plpy_execute
+    """)
+"""Functions of extensions that act outside the database: never a slip, whether installed or not."""
+
 RULES = GrammarRules(
     sqlglot_dialect="postgres",
     functions=read_words(Path(__file__).with_name("functions.txt")),
-    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))),
+    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))) | _EXTENSIONS,
     gaming=words("""
         random random_normal gen_random_uuid clock_timestamp statement_timestamp transaction_timestamp now timeofday
         array_sample array_shuffle current_date current_time current_timestamp localtime localtimestamp age

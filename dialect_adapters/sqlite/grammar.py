@@ -5,16 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words
+from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _NAME = r"(?:\"[^\"]+\"|`[^`]+`|\[[^\]]+\]|'[^']+'|\w+)"
 _TABLE_PRAGMAS = "table_info|table_xinfo|foreign_key_list|index_list"
 _READ_PRAGMAS = "user_version|schema_version|foreign_keys|encoding|page_count|page_size|table_list|collation_list"
 
+_EXTENSIONS = words("readfile writefile edit fsdir lsmode shell_add_schema sqlite3_exec eval")
+"""Functions of extensions that act outside the database: never a slip, whether installed or not."""
+
 RULES = GrammarRules(
     sqlglot_dialect="sqlite",
     functions=read_words(Path(__file__).with_name("functions.txt")),
-    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))),
+    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))) | _EXTENSIONS,
     gaming=frozenset({"random", "randomblob", "current_date", "current_time", "current_timestamp"}),
     system_schemas=frozenset({"temp"}),
     visible_system_tables=frozenset({"sqlite_master", "sqlite_schema"}),
