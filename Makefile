@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval engine doctor check test soak docs lock clean
+.PHONY: help eval redteam engine doctor check test soak docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -26,6 +26,10 @@ EVAL_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,PREDICTIONS,--predictions) $(call option,AGENT,--agent) $(call option,OUT,--out) \
 	$(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) $(call option,TRIALS,--trials) \
 	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit)
+REDTEAM_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
+	$(call option,ATTACKS,--attacks) $(call option,BENIGN,--benign) $(call option,SNAPSHOT,--snapshot) \
+	$(call option,LAYERS,--layers) $(call option,SAMPLE,--sample) $(call option,SEED,--seed) \
+	$(call option,TIMEOUT,--timeout) $(call option,OUT,--out) $(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox)
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
@@ -37,6 +41,9 @@ help: ## List what can be made
 
 eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE
 	@$(BIN)/sqlassay run '$(PACK)' $(EVAL_OPTIONS)
+
+redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE
+	@$(BIN)/sqlassay redteam $(REDTEAM_OPTIONS)
 
 engine: $(VENV)/.runtime ## Bring up a container engine where none answers: ENGINE=auto|ask|none
 	@$(BIN)/python -m sandboxes.engine '$(ENGINE)'
@@ -55,8 +62,10 @@ check: $(VENV)/.dev ## Format, lint, types, import rules, unit tests and the cov
 test: check engine ## Everything CI runs: check, then every test on real servers
 	$(BIN)/python -m pytest -q -m docker
 
-soak: $(VENV)/.dev ## The long runs whose samples are in test: TEXTS=100000 generated texts at the guard, SEED
+soak: $(VENV)/.dev ## The long runs whose samples are in test: TEXTS=100000 texts at the guard, every attack on every engine, SEED
 	$(BIN)/python tests/guard/soak.py $(TEXTS) $(SEED)
+	for dialect in sqlite postgres mysql; do \
+		$(BIN)/sqlassay redteam --dialect $$dialect --engine '$(ENGINE)' $(call option,SEED,--seed) || exit; done
 
 docs: $(VENV)/.dev ## Write docs/reference.md and docs/demo.svg anew from the program
 	@$(BIN)/python tests/docs/reference.py

@@ -25,8 +25,8 @@ LAYERS = ("guard", "role", "sandbox")
               "three together are tried as well where all three are named.")  # fmt: skip
 @click.option("--out", metavar="DIR", help="Folder for the reports (default: runs/redteam_<dialect>).")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Parallel workers (default: cores).")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="Try a seeded sample of N attacks, variants and "
-              "harmless statements each.")  # fmt: skip
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="Try a seeded sample of N attacks and 10 N "
+              "variants.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of variants and sample.")
 @click.option("--timeout", type=click.FloatRange(0.1, 60.0), default=2.0, show_default=True, metavar="S",
               help="Deadline of one statement.")  # fmt: skip

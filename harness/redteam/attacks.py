@@ -69,7 +69,6 @@ class Benign:
 
 
 Model = TypeVar("Model", AttackModel, BenignModel)
-Item = TypeVar("Item", Attack, Benign)
 
 
 def read_attacks(path: Path, dialect: str) -> tuple[Attack, ...]:
@@ -119,7 +118,7 @@ def _same(line: int, _place: Place) -> int:
     return line
 
 
-def sample(items: Sequence[Item], size: int | None, seed: int) -> tuple[Item, ...]:
+def sample(items: Sequence[Attack], size: int | None, seed: int) -> tuple[Attack, ...]:
     """Return a seeded sample in file order, everything where no size is given."""
     if size is None or size >= len(items):
         return tuple(items)

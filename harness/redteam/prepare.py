@@ -72,7 +72,7 @@ def _provider(name: str, engine: EnginePolicy, notice: Callable[[str], None]) ->
 
 
 def _plan(asked: Asked) -> Plan:
-    """Return what is run: the files, their variants, and a seeded sample of each where one was asked for."""
+    """Return what is run: the files, their variants, and a seeded sample of both where one was asked for."""
     attacks = asked.attacks or attacks_file(asked.dialect)
     benign = asked.benign or benign_file(asked.dialect)
     listed = read_attacks(attacks, asked.dialect)
@@ -81,7 +81,7 @@ def _plan(asked: Asked) -> Plan:
         dialect=asked.dialect,
         attacks=sample(listed, asked.sample, asked.seed),
         variants=sample(changed, asked.sample and asked.sample * 10, asked.seed),
-        benign=sample(read_benign(benign, asked.dialect), asked.sample, asked.seed),
+        benign=read_benign(benign, asked.dialect),
         layers=asked.layers,
         jobs=asked.jobs,
         seed=asked.seed,
