@@ -17,6 +17,12 @@ _BY_VERDICT = {
     Verdict.NO_PREDICTION: Cause.NO_PREDICTION,
     Verdict.TIMEOUT: Cause.TIMEOUT,
 }
+_SLIPS = {
+    "unknown_table": Cause.TABLE_MISMATCH,
+    "unknown_function": Cause.EXECUTION_FAILURE,
+    "syntax_error": Cause.EXECUTION_FAILURE,
+}
+"""Refusals of the guard that the engine would have spoken too, by the node that decided."""
 _FAILED = frozenset({Verdict.ERROR, Verdict.TOO_MANY_ROWS, Verdict.TOO_MANY_BYTES, Verdict.RESOURCE_LIMIT})
 _NO_CAUSE = frozenset({Verdict.MATCH, Verdict.UNAVAILABLE, Verdict.OUT_OF_SCOPE})
 _VALUE = re.compile(r"'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b")
@@ -67,9 +73,7 @@ def likely_cause(evidence: Evidence) -> Cause | None:
         return Cause.WRONG_ROUTE
     if evidence.verdict is Verdict.BLOCKED:
         node = None if evidence.guard is None else evidence.guard.node
-        return {"unknown_table": Cause.TABLE_MISMATCH, "syntax_error": Cause.EXECUTION_FAILURE}.get(
-            node or "", Cause.UNSAFE_BLOCK
-        )
+        return _SLIPS.get(node or "", Cause.UNSAFE_BLOCK)
     if evidence.verdict in _BY_VERDICT:
         return _BY_VERDICT[evidence.verdict]
     return _from_facts(evidence)

@@ -201,6 +201,9 @@ def test_visible_limits_what_a_statement_reads(parser: Parser, sql: str, *, allo
         ("SELECT * FROM pg_authid", False),
         ("SELECT * FROM pg_catalog.pg_class", False),
         ("SELECT c.f_wipe FROM anything c", True),
+        ("SELECT 1::mood", True),
+        ("SELECT 1::evil.mood", False),
+        ('SELECT * FROM "pg_cataló".x', False),
     ],
 )
 def test_without_a_catalogue_only_the_system_is_denied(parser: Parser, sql: str, *, allowed: bool) -> None:
@@ -231,3 +234,21 @@ def test_names_outside_ascii_pass_where_the_catalogue_has_them(parser: Parser) -
     """A column with an umlaut is a name like any other."""
     catalog = _catalog("sqlite", {"straßen": ("länge",)})
     assert _check(parser, "SELECT länge FROM straßen", "sqlite", catalog).allowed is True
+
+
+@pytest.mark.parametrize(
+    ("sql", "allowed"),
+    [
+        ("SELECT 'sad'::mood", True),
+        ("SELECT 'sad'::public.mood, '{}'::mood[]", True),
+        ("SELECT 'sad'::evil.mood", False),
+        ("SELECT 'sad'::temper", False),
+    ],
+)
+def test_a_cast_may_name_a_type_that_a_column_has(parser: Parser, sql: str, *, allowed: bool) -> None:
+    """An enumeration of the snapshot passes; a type no column has may be a domain whose CHECK runs code."""
+    catalog = _catalog("postgres", {"people": ("name",)})
+    column = CatalogColumn(name="feels", kind=Kind.OTHER, declared="public.mood[]")
+    table = catalog.tables[0].model_copy(update={"columns": (*catalog.tables[0].columns, column)})
+    typed = catalog.model_copy(update={"tables": (table,)})
+    assert _check(parser, sql, "postgres", typed).allowed is allowed
