@@ -24,8 +24,8 @@ SELECT table_name, table_type, engine, table_collation FROM information_schema.t
 """
 _CONSTRAINTS = """
 SELECT t.table_name, t.constraint_type, t.enforced,
-  (SELECT group_concat(k.column_name, '>', ifnull(k.referenced_table_name, ''), '.',
-      ifnull(k.referenced_column_name, '') ORDER BY k.ordinal_position) FROM information_schema.key_column_usage k
+  (SELECT group_concat(k.column_name, ifnull(concat(' > ', k.referenced_table_name, '.', k.referenced_column_name), '')
+      ORDER BY k.ordinal_position) FROM information_schema.key_column_usage k
     WHERE k.constraint_schema = t.constraint_schema AND k.constraint_name = t.constraint_name
       AND k.table_name = t.table_name) AS constrained,
   r.update_rule, r.delete_rule, c.check_clause, t.constraint_name

@@ -30,7 +30,7 @@ WRONG = {
     "tidy": ("blocked", "unsafe_block", "DROP is rejected"),
     "projects": ("mismatch", None, "constraints: the gold has"),
     "view": ("mismatch", None, "view seniors: the gold has 3 rows, the prediction 4"),
-    "index": ("mismatch", None, "indexes: "),
+    "index": ("mismatch", None, "indexes"),
     "drop": ("mismatch", "table_mismatch", "table arrivals: the prediction leaves it, the gold does not"),
     "email": ("mismatch", None, "table employees: rows differ"),
     "count": ("mismatch", "table_mismatch", ""),
