@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
-from itertools import chain, repeat
-from operator import eq, itemgetter
+from operator import itemgetter
 from typing import Literal
-from uuid import UUID
 
 from cases.policy import Policy
 from cases.relation import Relation, Row
@@ -26,8 +22,6 @@ from harness.compare.search import Problem, mappings
 
 Mapping = tuple[int, ...]
 
-_HEAD = 1_000
-_PLAIN = {int, bool, float, Decimal, str, bytes, date, datetime, time, timedelta, UUID, type(None)}
 _STEPS = 400_000
 _STEPS_PER_ROW = 20
 
@@ -189,8 +183,7 @@ def _ladder(gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Poli
             hash(tuple(ours))  # a container that cannot be hashed, such as a dict, compares by other rules than ours
             return True
         if order is None:
-            quick = _same_by_key(ours, theirs)
-            return _same_bag(ours, theirs) if quick is None else quick
+            return _same_bag(ours, theirs)
         grouped = list(zip(order.groups, ours, strict=True))
         return any(_same_bag(grouped, list(zip(order.blocks(one), theirs, strict=True))) for one in order.sequences)
     except Exception:  # noqa: BLE001 (a cell that cannot be hashed or compared, whatever it raises, is for the slow path)
@@ -210,26 +203,8 @@ def _same_bag(ours: Sequence[object], theirs: Sequence[object]) -> bool:
     """Tell whether two equally long lists of hashable rows are equal as bags."""
     distinct = set(ours)
     if len(distinct) == len(ours):
-        distinct.difference_update(theirs)  # each of as many rows must take its own one away
-        return not distinct
+        return distinct == set(theirs)
     return Counter(ours) == Counter(theirs)
-
-
-def _same_by_key(ours: Sequence[Row], theirs: Sequence[Row]) -> bool | None:
-    """Tell whether two equally long lists of rows are equal as bags by a column without repeats: no row is hashed.
-
-    None where no such column shows in the first rows, or a cell may be equal in Python by other rules than ours.
-    """
-    head = ours[:_HEAD]
-    unique = (place for place, cells in enumerate(zip(*head, strict=True)) if len(set(cells)) == len(head))
-    place = next(unique, None)
-    if place is None or not set(map(type, chain.from_iterable(ours))) <= _PLAIN:
-        return None
-    key = itemgetter(place)
-    rows = dict(zip(map(key, ours), ours, strict=True))
-    if len(rows) < len(ours):
-        return None
-    return all(map(eq, map(rows.pop, map(key, theirs), repeat(None)), theirs))  # a row is found once only
 
 
 def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, steps: int) -> Judgement:
