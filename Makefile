@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval redteam engine doctor check test soak docs lock clean
+.PHONY: help eval redteam engine doctor check test soak bench bench-compare mutants docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -37,7 +37,7 @@ LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-h
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
 help: ## List what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE
 	@$(BIN)/sqlassay run '$(PACK)' $(EVAL_OPTIONS)
@@ -67,6 +67,14 @@ soak: $(VENV)/.dev ## The long runs whose samples are in test: TEXTS=100000 text
 	for dialect in sqlite postgres mysql; do \
 		$(BIN)/sqlassay redteam --dialect $$dialect --engine '$(ENGINE)' $(call option,SEED,--seed) || exit; done
 
+bench: bench-compare ## Measure what is promised to be fast, and write docs/benchmarks.md
+
+bench-compare: $(VENV)-bench/.ready engine ## The comparator beside its peers, in an environment of its own
+	$(VENV)-bench/bin/python tests/bench/compare_bench.py
+
+mutants: $(VENV)/.dev ## Change the comparator in small ways: a test must fail on each, or docs/mutants.md says why not
+	$(BIN)/python tests/mutation/run.py
+
 docs: $(VENV)/.dev ## Write docs/reference.md and docs/demo.svg anew from the program
 	@$(BIN)/python tests/docs/reference.py
 	@$(BIN)/python tests/docs/picture.py
@@ -76,10 +84,11 @@ lock: $(VENV)/.dev ## Resolve the dependencies anew and write requirements/*.txt
 	echo 'setuptools>=77' | $(LOCK) - --output-file requirements/build.txt
 	$(LOCK) pyproject.toml --output-file requirements/runtime.txt
 	$(LOCK) pyproject.toml --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	printf 'datacompy>=1.1\npolars>=1.44\n' | $(LOCK) - --constraint requirements/runtime.txt --output-file requirements/bench.txt
 
 clean: ## Remove leftover sandboxes, caches and the virtual environment (runs/ stays)
 	@test ! -x $(BIN)/sqlassay || $(BIN)/sqlassay clean
-	@rm -rf $(VENV) build dist .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
+	@rm -rf $(VENV) $(VENV)-bench build dist .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -100,4 +109,13 @@ $(VENV)/.runtime: $(VENV)/.created requirements/build.txt requirements/runtime.t
 $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
 	@echo 'installing what the tests need, about 30 s'
 	@$(PIP) --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(VENV)-bench/.ready: $(VENV)/.created requirements/build.txt requirements/runtime.txt requirements/bench.txt pyproject.toml
+	@echo 'installing the peers into $(VENV)-bench, about 60 s'
+	@$(PYTHON) -m venv $(VENV)-bench
+	@for lock in build runtime bench; do \
+		$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+			-r requirements/$$lock.txt || exit 1; done
+	@$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
