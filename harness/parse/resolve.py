@@ -218,7 +218,7 @@ class Resolver:
                     found.add(f"{column.table}.{column.name}".lower())
         for dot in tree.find_all(exp.Dot):
             name = dot.expression.name.lower()
-            if not isinstance(dot.expression, exp.Star) and name not in self.columns:
+            if not isinstance(dot.expression, exp.Star) and name not in self.columns and not _names_type(dot):
                 found.add(name)
         return sorted(found)
 
@@ -232,6 +232,11 @@ class Resolver:
                 return set(_SERIES_COLUMNS) | {qualifier} if outputs is None else {name for name, _ in outputs}
             node = node.parent
         return None
+
+
+def _names_type(dot: exp.Dot) -> bool:
+    """Return True for a type with its schema, `x::public.mood`, which is no call."""
+    return isinstance(dot.parent, exp.DataType) and dot.arg_key == "kind"
 
 
 def _renamed(outputs: Outputs | None, alias: exp.TableAlias | None) -> Outputs | None:

@@ -26,7 +26,7 @@ from harness.parse import Parser
 from sandboxes.contract import Sandbox
 from sandboxes.registry import provider
 
-SAMPLE = 6_000
+SAMPLE = 2_500
 _TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "guard.yaml").read_text(encoding="utf-8"))
 _DENIED = {
     "postgres": r"permission denied|must be (?:owner|superuser)|read-only transaction|not permitted|only roles with",
