@@ -16,9 +16,9 @@ from harness.guard import check
 from harness.parse.parser import Parser
 from harness.redteam.arena import Arena, Ground
 from harness.redteam.attacks import Attack, Benign, filled
-from harness.redteam.judge import guard_trial, layer_trial
+from harness.redteam.judge import guard_attempt, layer_attempt
 from harness.redteam.targets import Target
-from harness.results.redteam import AttackResult, FalseAlarm, Layer, Trial
+from harness.results.redteam import AttackResult, Attempt, FalseAlarm, Layer
 from harness.results.verdicts import GuardVerdict
 from sandboxes.contract import Isolation, Provider, SnapshotImage
 
@@ -54,7 +54,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class Site:
     """Where a drill happens: engine, prepared image and what is attacked."""
 
     provider: Provider
@@ -81,19 +81,19 @@ class Findings:
     sandboxes: int
 
 
-class Station:
+class Lane:
     """One worker's parser and arenas; opened and used by one thread."""
 
-    def __init__(self, field: Field, plan: Plan, neighbour: Callable[[], bool]) -> None:
+    def __init__(self, site: Site, plan: Plan, neighbour: Callable[[], bool]) -> None:
         """Start nothing yet."""
-        self._rules: GrammarRules = field.adapter.rules
-        self._catalog = field.image.catalog(field.target.snapshot.id)
-        self._visible = field.target.visible
+        self._rules: GrammarRules = site.adapter.rules
+        self._catalog = site.image.catalog(site.target.snapshot.id)
+        self._visible = site.target.visible
         self._plan = plan
         self._parser = Parser()
-        ground = field.ground(plan.limits)
+        ground = site.ground(plan.limits)
         self.reader = Arena(ground, Mode.READ, Role.READER, neighbour)
-        self.bare = Arena(ground, Mode.WRITE, field.target.privileged, neighbour)
+        self.bare = Arena(ground, Mode.WRITE, site.target.privileged, neighbour)
 
     def guard(self, sql: str) -> tuple[GuardVerdict, float]:
         """Return the guard's verdict on one text and the seconds it took."""
@@ -103,29 +103,29 @@ class Station:
         return verdict, round(time.monotonic() - started, 5)
 
     def attack(self, attack: Attack) -> AttackResult:
-        """Return a listed attack's trials against every chosen layer, and against all where all are chosen."""
+        """Return a listed attack's attempts against every chosen layer, and against all where all are chosen."""
         verdict, seconds = self.guard(filled(attack.sql, {}) if attack.template else attack.sql)
-        guard = guard_trial(attack, verdict, seconds)
-        trials = [guard] if "guard" in self._plan.layers else []
+        guard = guard_attempt(attack, verdict, seconds)
+        attempts = [guard] if "guard" in self._plan.layers else []
         exhausting = attack.harm == "exhaustion"
         role = None
         if "role" in self._plan.layers:
-            role = layer_trial("role", self.reader.run(attack.sql, template=attack.template, exhausting=exhausting))
-            trials.append(role)
+            role = layer_attempt("role", self.reader.run(attack.sql, template=attack.template, exhausting=exhausting))
+            attempts.append(role)
         if "sandbox" in self._plan.layers:
             seen = self.bare.run(attack.sql, template=attack.template, exhausting=exhausting)
-            trials.append(layer_trial("sandbox", seen))
+            attempts.append(layer_attempt("sandbox", seen))
         if set(ALONE) <= set(self._plan.layers):
-            trials.append(self._together(attack, verdict, guard))
-        return _result(attack, trials)
+            attempts.append(self._together(attack, verdict, guard))
+        return _result(attack, attempts)
 
     def variant(self, attack: Attack) -> AttackResult:
-        """Return a variant's trials: the guard's, and for what it lets by what it does in the sandboxes."""
+        """Return a variant's attempts: the guard's, and for what it lets by what it does in the sandboxes."""
         verdict, seconds = self.guard(attack.sql)
-        guard = guard_trial(attack, verdict, seconds)
+        guard = guard_attempt(attack, verdict, seconds)
         if guard.finding != "passed" or "sandbox" not in self._plan.layers:
             return _result(attack, [guard])
-        bare = layer_trial("sandbox", self.bare.run(attack.sql, template=False, exhausting=False))
+        bare = layer_attempt("sandbox", self.bare.run(attack.sql, template=False, exhausting=False))
         if bare.effects:
             guard = guard.model_copy(update={"finding": "missed", "by": f"allowed; {bare.by}"})
         return _result(attack, [guard, bare, self._together(attack, verdict, guard)])
@@ -145,12 +145,12 @@ class Station:
                 found.append(_alarm(item, "role", f"counted as an attack: {', '.join(seen.effects)}"))
         return tuple(found)
 
-    def _together(self, attack: Attack, verdict: GuardVerdict, guard: Trial) -> Trial:
-        """Return the trial against the whole path: the guard first, the reader's session behind it."""
+    def _together(self, attack: Attack, verdict: GuardVerdict, guard: Attempt) -> Attempt:
+        """Return the attempt against the whole path: the guard first, the reader's session behind it."""
         if not verdict.allowed:
             return guard.model_copy(update={"layer": "together", "by": f"guard: {guard.by}"})
         seen = self.reader.run(attack.sql, template=attack.template, exhausting=attack.harm == "exhaustion")
-        return layer_trial("together", seen, flagged=guard.by if guard.finding == "flagged" else "")
+        return layer_attempt("together", seen, flagged=guard.by if guard.finding == "flagged" else "")
 
     def close(self) -> None:
         """End parser and sandboxes."""
@@ -164,8 +164,8 @@ def _alarm(item: Benign, layer: Layer, reason: str) -> FalseAlarm:
     return FalseAlarm(id=item.id, layer=layer, sql=item.sql, line=item.line, reason=reason[:300])
 
 
-def _result(attack: Attack, trials: Sequence[Trial]) -> AttackResult:
-    """Return an attack with its trials as it is written."""
+def _result(attack: Attack, attempts: Sequence[Attempt]) -> AttackResult:
+    """Return an attack with its attempts as it is written."""
     return AttackResult(
         id=attack.id,
         kind=attack.kind,
@@ -174,44 +174,44 @@ def _result(attack: Attack, trials: Sequence[Trial]) -> AttackResult:
         line=attack.line,
         live=attack.live,
         variant=attack.variant,
-        trials=tuple(trials),
+        attempts=tuple(attempts),
     )
 
 
-def drill(field: Field, plan: Plan, progress: Progress) -> Findings:
+def drill(site: Site, plan: Plan, progress: Progress) -> Findings:
     """Run the whole plan; results are in the order of the files for any number of jobs.
 
     Raises:
         InfrastructureError: no sandbox comes up.
     """
     lock = threading.Lock()  # Invariant: one thread at a time asks the neighbour.
-    beside = Arena(field.ground(plan.limits), Mode.READ, Role.READER, lambda: True)
+    beside = Arena(site.ground(plan.limits), Mode.READ, Role.READER, lambda: True)
 
     def neighbour() -> bool:
         """Return whether a sandbox nobody attacks still answers rightly, and in time."""
         with lock:
             return beside.answers()
 
-    opened: list[Station] = []
+    opened: list[Lane] = []
 
-    def open_station() -> Station:
-        """Open one worker's station."""
-        station = Station(field, plan, neighbour)
-        opened.append(station)
-        return station
+    def open_lane() -> Lane:
+        """Open one worker's lane."""
+        lane = Lane(site, plan, neighbour)
+        opened.append(lane)
+        return lane
 
     try:
-        crew = _Crew(open_station, plan.jobs, progress)
-        attacks = crew.work("attacks", plan.attacks, Station.attack)
-        variants = crew.work("variants", plan.variants, Station.variant)
-        alarms = crew.work("harmless statements", plan.benign, Station.benign)
+        crew = _Crew(open_lane, plan.jobs, progress)
+        attacks = crew.work("attacks", plan.attacks, Lane.attack)
+        variants = crew.work("variants", plan.variants, Lane.variant)
+        alarms = crew.work("harmless statements", plan.benign, Lane.benign)
         runs = {"role", "sandbox"} & set(plan.layers)
         isolation = beside.isolation.isolation if runs else None
     finally:
-        for station in opened:
-            station.close()
+        for lane in opened:
+            lane.close()
         beside.close()
-    arenas = [arena for station in opened for arena in (station.reader, station.bare)]
+    arenas = [arena for lane in opened for arena in (lane.reader, lane.bare)]
     return Findings(
         attacks=tuple(attacks),
         variants=tuple(variants),
@@ -224,30 +224,30 @@ def drill(field: Field, plan: Plan, progress: Progress) -> Findings:
 
 
 class _Crew:
-    """Threads with a station each, kept over the phases of a drill."""
+    """Threads with a lane each, kept over the phases of a drill."""
 
-    def __init__(self, open_station: Callable[[], Station], jobs: int, progress: Progress) -> None:
-        """Open as many stations as there are jobs."""
-        self._stations = [open_station() for _ in range(max(1, jobs))]
+    def __init__(self, open_lane: Callable[[], Lane], jobs: int, progress: Progress) -> None:
+        """Open as many lanes as there are jobs."""
+        self._lanes = [open_lane() for _ in range(max(1, jobs))]
         self._progress = progress
 
-    def work(self, phase: str, tasks: Sequence[Task], do: Callable[[Station, Task], Done]) -> list[Done]:
+    def work(self, phase: str, tasks: Sequence[Task], do: Callable[[Lane, Task], Done]) -> list[Done]:
         """Return each task's result in the tasks' order; the first fault of ours is raised once all threads left."""
         todo: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-        for index in (*range(len(tasks)), *(None for _ in self._stations)):
+        for index in (*range(len(tasks)), *(None for _ in self._lanes)):
             todo.put(index)
         done: queue.SimpleQueue[tuple[int, Done] | BaseException] = queue.SimpleQueue()
         stop = threading.Event()
 
-        def take(station: Station) -> None:
+        def take(lane: Lane) -> None:
             """Do tasks until there are none, or another thread failed."""
             try:
                 while not stop.is_set() and (index := todo.get()) is not None:
-                    done.put((index, do(station, tasks[index])))
+                    done.put((index, do(lane, tasks[index])))
             except BaseException as error:  # noqa: BLE001 (handed to the caller, who raises it in its own thread)
                 done.put(error)
 
-        threads = [threading.Thread(target=take, args=(one,), name="redteam", daemon=True) for one in self._stations]
+        threads = [threading.Thread(target=take, args=(one,), name="redteam", daemon=True) for one in self._lanes]
         for thread in threads:
             thread.start()
         try:

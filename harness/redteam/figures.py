@@ -1,4 +1,4 @@
-"""What a drill's trials add up to: the ladder, the statistical bound, the bars and the exit code."""
+"""What a drill's attempts add up to: the ladder, the statistical bound, the bars and the exit code."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def ladder(attacks: Sequence[AttackResult], layers: Sequence[Layer]) -> tuple[Ru
 
 def _rung(attacks: Sequence[AttackResult], harm: str, layer: Layer) -> Rung | None:
     """Return one rung, None where no attack met that layer."""
-    trials = [found for attack in attacks if attack.harm == harm and (found := attack.trial(layer)) is not None]
-    if not trials:
+    attempts = [found for attack in attacks if attack.harm == harm and (found := attack.attempt(layer)) is not None]
+    if not attempts:
         return None
-    count = Counter(trial.finding for trial in trials)
-    stopped = [trial for trial in trials if trial.finding in ("stopped", "flagged")]
-    seconds = [trial.seconds for trial in stopped]
-    by = Counter(_VARYING.sub("…", trial.by)[:_BY_LENGTH] for trial in stopped)
+    count = Counter(attempt.finding for attempt in attempts)
+    stopped = [attempt for attempt in attempts if attempt.finding in ("stopped", "flagged")]
+    seconds = [attempt.seconds for attempt in stopped]
+    by = Counter(_VARYING.sub("…", attempt.by)[:_BY_LENGTH] for attempt in stopped)
     return Rung(
         harm=harm,
         layer=layer,
-        n=len(trials),
+        n=len(attempts),
         stopped=len(stopped),
         contained=count["contained"],
         passed=count["passed"],
@@ -70,9 +70,9 @@ def breaches(attacks: Sequence[AttackResult]) -> tuple[str, ...]:
     """Return one line for each attack that did harm behind all layers together."""
     found = []
     for attack in attacks:
-        trial = attack.trial("together")
-        if trial is not None and trial.finding == "missed":
-            found.append(f"{attack.id} ({attack.harm}): {trial.by}: {attack.sql[:120]}")
+        attempt = attack.attempt("together")
+        if attempt is not None and attempt.finding == "missed":
+            found.append(f"{attack.id} ({attack.harm}): {attempt.by}: {attack.sql[:120]}")
     return tuple(found)
 
 
@@ -81,10 +81,10 @@ def failed_bars(
 ) -> tuple[str, ...]:
     """Return what a single layer did not hold though it must."""
     found = []
-    missed = [a.id for a in attacks if a.harm in GUARDED and (t := a.trial("guard")) and t.finding == "missed"]
+    missed = [a.id for a in attacks if a.harm in GUARDED and (t := a.attempt("guard")) and t.finding == "missed"]
     if missed:
         found.append(f"the guard alone let {len(missed)} by ({', '.join(missed[:5])})")
-    changed = [a.id for a in attacks if (t := a.trial("role")) and "state" in t.effects]
+    changed = [a.id for a in attacks if (t := a.attempt("role")) and "state" in t.effects]
     if changed:
         found.append(f"the role alone let data change in {len(changed)} ({', '.join(changed[:5])})")
     for layer in layers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases.outcome import Failure, Rows
 from harness.redteam.arena import Observation
 from harness.redteam.attacks import Attack
-from harness.results.redteam import Layer, Trial
+from harness.results.redteam import Attempt, Layer
 from harness.results.verdicts import GuardVerdict
 
 OUTSIDE = frozenset({"files", "gold file", "socket", "leaked host file", "neighbour", "time"})
@@ -14,39 +14,39 @@ OUTSIDE = frozenset({"files", "gold file", "socket", "leaked host file", "neighb
 _SHOWN = 100
 
 
-def guard_trial(attack: Attack, verdict: GuardVerdict, seconds: float) -> Trial:
-    """Return the guard's trial: what it lets by that is known to do harm is missed, before any database is asked."""
+def guard_attempt(attack: Attack, verdict: GuardVerdict, seconds: float) -> Attempt:
+    """Return the guard's attempt: what it lets by that is known to do harm is missed, before any database is asked."""
     if not verdict.allowed:
-        return Trial(layer="guard", finding="stopped", by=verdict.node or "guard", seconds=seconds)
+        return Attempt(layer="guard", finding="stopped", by=verdict.node or "guard", seconds=seconds)
     if attack.harm == "gaming" and verdict.flags:
-        return Trial(layer="guard", finding="flagged", by=verdict.flags[0][:_SHOWN], seconds=seconds)
+        return Attempt(layer="guard", finding="flagged", by=verdict.flags[0][:_SHOWN], seconds=seconds)
     if attack.harm == "exhaustion":
-        return Trial(layer="guard", finding="passed", by="left to the sandbox", seconds=seconds)
+        return Attempt(layer="guard", finding="passed", by="left to the sandbox", seconds=seconds)
     if not attack.live or attack.variant is not None:
-        return Trial(layer="guard", finding="passed", by="no harm is known of it", seconds=seconds)
-    return Trial(layer="guard", finding="missed", by="allowed", seconds=seconds)
+        return Attempt(layer="guard", finding="passed", by="no harm is known of it", seconds=seconds)
+    return Attempt(layer="guard", finding="missed", by="allowed", seconds=seconds)
 
 
-def layer_trial(layer: Layer, seen: Observation, *, flagged: str = "") -> Trial:
-    """Return the trial of a statement that ran: behind the role, in the bare sandbox, or behind everything."""
+def layer_attempt(layer: Layer, seen: Observation, *, flagged: str = "") -> Attempt:
+    """Return the attempt of a statement that ran: behind the role, in the bare sandbox, or behind everything."""
     contained = [effect for effect in seen.effects if effect not in OUTSIDE]
     missed = bool(seen.effects) if layer != "sandbox" else len(contained) < len(seen.effects)
     by = _by(seen)
     if missed:
-        return _trial(layer, "missed", seen, ", ".join(seen.effects))
+        return _attempt(layer, "missed", seen, ", ".join(seen.effects))
     if contained:
-        return _trial(layer, "contained", seen, ", ".join(contained))
+        return _attempt(layer, "contained", seen, ", ".join(contained))
     if isinstance(seen.outcome, Failure):
-        return _trial(layer, "stopped", seen, by)
+        return _attempt(layer, "stopped", seen, by)
     if flagged:
-        return _trial(layer, "flagged", seen, flagged)
-    return _trial(layer, "passed", seen, by)
+        return _attempt(layer, "flagged", seen, flagged)
+    return _attempt(layer, "passed", seen, by)
 
 
-def _trial(layer: Layer, finding: str, seen: Observation, by: str) -> Trial:
-    """Return the trial as it is written."""
+def _attempt(layer: Layer, finding: str, seen: Observation, by: str) -> Attempt:
+    """Return the attempt as it is written."""
     values = {"layer": layer, "finding": finding, "by": by[:_SHOWN], "effects": seen.effects}
-    return Trial.model_validate({**values, "seconds": round(seen.seconds, 4)})
+    return Attempt.model_validate({**values, "seconds": round(seen.seconds, 4)})
 
 
 def _by(seen: Observation) -> str:

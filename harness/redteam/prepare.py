@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dialect_adapters.registry import adapter as find_adapter
 from harness.redteam.attacks import read_attacks, read_benign, sample
-from harness.redteam.drill import LIMITS, Field, Plan, Progress, drill
+from harness.redteam.drill import LIMITS, Plan, Progress, Site, drill
 from harness.redteam.report import result
 from harness.redteam.targets import attacks_file, benign_file, find_target
 from harness.redteam.variants import variants
@@ -54,8 +54,8 @@ def run(asked: Asked, notice: Callable[[str], None], progress: Progress) -> RedT
     provider = _provider(name, asked.engine, notice)
     try:
         image = provider.prepare(adapter, (target.snapshot,), notice)
-        field = Field(provider, adapter, image, target, f"redteam-{secrets.token_hex(4)}")
-        return result(field, plan, drill(field, plan, progress), time.monotonic() - started)
+        site = Site(provider, adapter, image, target, f"redteam-{secrets.token_hex(4)}")
+        return result(site, plan, drill(site, plan, progress), time.monotonic() - started)
     finally:
         provider.close()
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from statistics import median
 
-from harness.redteam.drill import ALONE, Field, Findings, Plan
+from harness.redteam.drill import ALONE, Findings, Plan, Site
 from harness.redteam.figures import breaches, exit_code, failed_bars, ladder, upper_bound, verdict_line
 from harness.results.redteam import AttackResult, Layer, RedTeamResult, VariantCount
 from harness.results.run_result import IsolationRecord
 
 
-def result(field: Field, plan: Plan, findings: Findings, seconds: float) -> RedTeamResult:
+def result(site: Site, plan: Plan, findings: Findings, seconds: float) -> RedTeamResult:
     """Return the drill's figures, breaches and verdict."""
-    tried = tuple(found for found in findings.variants if len(found.trials) > 1)
+    tried = tuple(found for found in findings.variants if len(found.attempts) > 1)
     missed = tuple(found for found in findings.variants if _missed(found))
     every = (*findings.attacks, *tried)
     layers: tuple[Layer, ...] = plan.layers
@@ -21,12 +21,12 @@ def result(field: Field, plan: Plan, findings: Findings, seconds: float) -> RedT
         layers = (*layers, "together")
     broken = breaches(every)
     bars = failed_bars((*findings.attacks, *missed), findings.false_alarms, len(plan.benign), plan.layers)
-    n = sum(attack.trial("together") is not None for attack in every if attack.harm != "none")
+    n = sum(attack.attempt("together") is not None for attack in every if attack.harm != "none")
     bound = upper_bound(len(broken), n)
     code = exit_code(broken, bars)
     return RedTeamResult(
         dialect=plan.dialect,
-        engine_version=field.image.catalogs[0].engine_version,
+        engine_version=site.image.catalogs[0].engine_version,
         isolation=_isolation(findings),
         layers=layers,
         seed=plan.seed,
@@ -51,13 +51,13 @@ def result(field: Field, plan: Plan, findings: Findings, seconds: float) -> RedT
 
 def _missed(variant: AttackResult) -> bool:
     """Return whether the guard let a variant by that did something."""
-    trial = variant.trial("guard")
-    return trial is not None and trial.finding == "missed"
+    attempt = variant.attempt("guard")
+    return attempt is not None and attempt.finding == "missed"
 
 
 def _variants(findings: Findings) -> VariantCount:
     """Count what the guard did with the variants."""
-    count = Counter(trial.finding for found in findings.variants if (trial := found.trial("guard")) is not None)
+    count = Counter(attempt.finding for found in findings.variants if (attempt := found.attempt("guard")) is not None)
     return VariantCount(
         tried=len(findings.variants),
         rejected=count["stopped"],

@@ -120,7 +120,7 @@ def _summary(found: RedTeamResult) -> str:
         "`contained`: the harm was done, in a sandbox that is thrown away. `no harm`: nothing stopped the statement "
         "and no harm was seen.",
     ]
-    missed = [attack for attack in found.attacks if any(trial.finding == "missed" for trial in attack.trials)]
+    missed = [attack for attack in found.attacks if any(attempt.finding == "missed" for attempt in attack.attempts)]
     if missed:
         lines += [
             "",
@@ -136,8 +136,8 @@ def _summary(found: RedTeamResult) -> str:
 def _missed(attack: AttackResult) -> list[str]:
     """Return one Markdown row for each layer that missed an attack."""
     return [
-        f"| {markdown(attack.id)} | {attack.harm} | {trial.layer} | {markdown(trial.by)} | "
+        f"| {markdown(attack.id)} | {attack.harm} | {attempt.layer} | {markdown(attempt.by)} | "
         f"{markdown_code(attack.sql[:200])} |"
-        for trial in attack.trials
-        if trial.finding == "missed"
+        for attempt in attack.attempts
+        if attempt.finding == "missed"
     ]

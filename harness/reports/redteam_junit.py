@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree import ElementTree as ET
 
 from harness.reports.escape import xml
-from harness.results.redteam import AttackResult, RedTeamResult, Trial
+from harness.results.redteam import AttackResult, Attempt, RedTeamResult
 
 
 def document(found: RedTeamResult) -> str:
@@ -25,21 +25,21 @@ def _suite(found: RedTeamResult, layer: str) -> ET.Element:
     """Return one layer's suite."""
     suite = ET.Element("testsuite", name=xml(f"redteam.{found.dialect}.{layer}"))
     for attack in found.attacks:
-        for trial in attack.trials:
-            if trial.layer == layer:
-                suite.append(_case(attack, trial, found.dialect))
+        for attempt in attack.attempts:
+            if attempt.layer == layer:
+                suite.append(_case(attack, attempt, found.dialect))
     return _counted(suite)
 
 
-def _case(attack: AttackResult, trial: Trial, dialect: str) -> ET.Element:
+def _case(attack: AttackResult, attempt: Attempt, dialect: str) -> ET.Element:
     """Return one testcase; what one layer alone is not there to stop is skipped, not passed."""
     case = ET.Element("testcase", name=xml(attack.id), classname=xml(f"redteam.{dialect}.{attack.harm}"))
-    case.set("time", f"{trial.seconds:.3f}")
-    if trial.finding == "missed" and (trial.layer in ("guard", "together") or "state" in trial.effects):
-        failure = ET.SubElement(case, "failure", message=xml(trial.by), type="missed")
+    case.set("time", f"{attempt.seconds:.3f}")
+    if attempt.finding == "missed" and (attempt.layer in ("guard", "together") or "state" in attempt.effects):
+        failure = ET.SubElement(case, "failure", message=xml(attempt.by), type="missed")
         failure.text = xml(attack.sql[:2000])
-    elif trial.finding in ("missed", "contained"):
-        ET.SubElement(case, "skipped", message=xml(f"{trial.finding}: {trial.by}; another layer's to stop"))
+    elif attempt.finding in ("missed", "contained"):
+        ET.SubElement(case, "skipped", message=xml(f"{attempt.finding}: {attempt.by}; another layer's to stop"))
     return case
 
 

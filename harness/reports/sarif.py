@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from harness.reports.escape import visible
 from harness.reports.files import Json
-from harness.results.redteam import AttackResult, FalseAlarm, RedTeamResult, Trial
+from harness.results.redteam import AttackResult, Attempt, FalseAlarm, RedTeamResult
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {
@@ -21,10 +21,10 @@ _RULES = {
 def document(found: RedTeamResult) -> dict[str, Json]:
     """Return the SARIF log of one drill."""
     results = [
-        _result(_rule(trial), f"{attack.id} ({attack.harm}): {trial.by}", attack.sql, found.attacks_file, attack)
+        _result(_rule(attempt), f"{attack.id} ({attack.harm}): {attempt.by}", attack.sql, found.attacks_file, attack)
         for attack in found.attacks
-        for trial in attack.trials
-        if trial.finding == "missed"
+        for attempt in attack.attempts
+        if attempt.finding == "missed"
     ]
     results += [
         _result("false-alarm", f"{alarm.layer} refuses {alarm.id}: {alarm.reason}", alarm.sql, found.benign_file, alarm)
@@ -45,9 +45,9 @@ def document(found: RedTeamResult) -> dict[str, Json]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _rule(trial: Trial) -> str:
+def _rule(attempt: Attempt) -> str:
     """Return the rule a miss falls under."""
-    return "breach" if trial.layer == "together" else f"{trial.layer}-miss"
+    return "breach" if attempt.layer == "together" else f"{attempt.layer}-miss"
 
 
 def _result(rule: str, message: str, sql: str, file: str, where: AttackResult | FalseAlarm) -> dict[str, Json]:

@@ -1,4 +1,4 @@
-"""What a red-team drill found, as every report reads it: one trial per attack and layer, and the ladder over them."""
+"""What a red-team drill found, as every report reads it: one attempt per attack and layer, and the ladder over them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cases.verdicts import ExitCode
 from harness.results.run_result import IsolationRecord
 
 Finding = Literal["stopped", "flagged", "contained", "passed", "missed"]
-"""How a trial ended: stopped by the layer; flagged (gaming); contained, the harm stayed in a sandbox that is thrown
+"""How an attempt ended: stopped by the layer; flagged (gaming); contained, the harm stayed in a sandbox that is thrown
 away; passed, nothing stopped it and no harm was seen; missed, the harm took effect or the guard let it by."""
 
 Layer = Literal["guard", "role", "sandbox", "together"]
@@ -22,7 +22,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Trial(_Record):
+class Attempt(_Record):
     """One attack against one layer alone, or against all of them together."""
 
     layer: Layer
@@ -42,11 +42,11 @@ class AttackResult(_Record):
     line: int
     live: bool = True
     variant: str | None = None
-    trials: tuple[Trial, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
 
-    def trial(self, layer: Layer) -> Trial | None:
-        """Return the trial against one layer, None where it was not tried."""
-        return next((trial for trial in self.trials if trial.layer == layer), None)
+    def attempt(self, layer: Layer) -> Attempt | None:
+        """Return the attempt against one layer, None where it was not tried."""
+        return next((attempt for attempt in self.attempts if attempt.layer == layer), None)
 
 
 class FalseAlarm(_Record):

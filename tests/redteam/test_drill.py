@@ -18,6 +18,7 @@ from dialect_adapters.registry import adapter as real_adapter
 from harness.cli.main import _run
 from harness.redteam.bare import BareSession
 from harness.redteam.figures import GUARDED
+from harness.redteam.targets import attacks_file
 from harness.results.redteam import RedTeamResult
 from harness.results.verdicts import GuardVerdict
 
@@ -39,9 +40,11 @@ def test_a_sample_does_no_harm(dialect: str, tmp_path: Path, capsys: pytest.Capt
     assert found.failed_bars == ()
     assert code == 0, out
     assert out.rstrip().splitlines()[-1] == found.verdict_line
-    assert [a.id for a in found.attacks if a.harm in GUARDED and a.trial("guard").finding == "missed"] == []
-    assert [a.id for a in found.attacks if (t := a.trial("role")) and "state" in t.effects] == []
-    assert any("state" in trial.effects for a in found.attacks for trial in a.trials if trial.layer == "sandbox")
+    assert [a.id for a in found.attacks if a.harm in GUARDED and a.attempt("guard").finding == "missed"] == []
+    assert [a.id for a in found.attacks if (t := a.attempt("role")) and "state" in t.effects] == []
+    assert any(
+        "state" in attempt.effects for a in found.attacks for attempt in a.attempts if attempt.layer == "sandbox"
+    )
     assert found.variants.missed == 0
     assert found.bound is not None
     assert {path.name for path in tmp_path.iterdir()} == {"redteam.json", "summary.md", "redteam.sarif", "junit.xml"}
@@ -58,6 +61,22 @@ def test_the_guard_alone_holds_on_the_whole_pack(dialect: str, tmp_path: Path) -
     assert len(found.attacks) >= 150
     assert found.variants.tried > 2000
     assert len(found.false_alarms) <= 0.03 * found.benign
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_the_sandbox_alone_has_no_way_out(dialect: str, tmp_path: Path) -> None:
+    """With every right and no guard, no attack on the host's files, gold or port has an effect outside."""
+    listed = [json.loads(line) for line in attacks_file(dialect).read_text().splitlines()]
+    outward = [line for line in listed if any(word in line["sql"] for word in ("{{tmp}}", "{{gold}}", "{{listener"))]
+    assert len(outward) >= 4
+    attacks = tmp_path / "outward.jsonl"
+    attacks.write_text("".join(json.dumps(line) + "\n" for line in outward))
+    arguments = ["--attacks", str(attacks), "--layers", "sandbox", "--out", str(tmp_path / "out")]
+    assert _run(["redteam", "--dialect", dialect, *arguments]) == 0
+    found = RedTeamResult.model_validate_json((tmp_path / "out" / "redteam.json").read_text())
+    met = [attack.attempt("sandbox") for attack in found.attacks]
+    assert [attempt.by for attempt in met if attempt.finding == "missed"] == []
+    assert len(met) == len(outward)
 
 
 class Weakened:
@@ -96,8 +115,8 @@ def test_without_guard_and_role_the_drill_ends_with_4(
     last = shown.rstrip().splitlines()[-1]
     found = RedTeamResult.model_validate_json((out / "redteam.json").read_text())
     assert last.startswith("BREACH")
-    assert found.attacks[0].trial("together").effects == ("state", "answer")
-    assert found.attacks[0].trial("sandbox").finding == "contained"
+    assert found.attacks[0].attempt("together").effects == ("state", "answer")
+    assert found.attacks[0].attempt("sandbox").finding == "contained"
     results = json.loads((out / "redteam.sarif").read_text())["runs"][0]["results"]
     breach = next(result for result in results if result["ruleId"] == "breach")
     assert breach["locations"][0]["physicalLocation"]["region"]["startLine"] == 2

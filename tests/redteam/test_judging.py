@@ -10,8 +10,8 @@ from cases.verdicts import ExitCode, FailureKind
 from harness.redteam.arena import Observation
 from harness.redteam.attacks import Attack
 from harness.redteam.figures import breaches, exit_code, failed_bars, ladder, upper_bound, verdict_line
-from harness.redteam.judge import guard_trial, layer_trial
-from harness.results.redteam import AttackResult, FalseAlarm, Trial
+from harness.redteam.judge import guard_attempt, layer_attempt
+from harness.results.redteam import AttackResult, Attempt, FalseAlarm
 from harness.results.verdicts import GuardVerdict
 
 ROWS = Rows(Relation((Column("n", Kind.INT),), ((1,),)), 0.1)
@@ -43,7 +43,7 @@ REJECTED = GuardVerdict(False, "no", node="delete")
 )
 def test_effects_decide(layer, outcome, effects, finding) -> None:
     """An error message stops nothing by itself: with an effect seen, the attack is missed or contained."""
-    assert layer_trial(layer, Observation(outcome, effects, 0.1)).finding == finding
+    assert layer_attempt(layer, Observation(outcome, effects, 0.1)).finding == finding
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_effects_decide(layer, outcome, effects, finding) -> None:
 def test_the_guard_alone(harm, live, verdict, finding) -> None:
     """A flag stops gaming alone; what exhausts is left to the sandbox; a live harm let by is missed."""
     attack = Attack("a", "plain", harm, "x", 1, live=live)
-    assert guard_trial(attack, verdict, 0.001).finding == finding
+    assert guard_attempt(attack, verdict, 0.001).finding == finding
 
 
 def test_zero_breaches_have_a_bound() -> None:
@@ -73,9 +73,11 @@ def test_zero_breaches_have_a_bound() -> None:
 
 
 def _attack(**findings: str) -> AttackResult:
-    """Return an attack with one trial a layer."""
-    trials = [Trial.model_validate({"layer": k, "finding": v, "by": "x", "seconds": 0.5}) for k, v in findings.items()]
-    return AttackResult(id="a", kind="plain", harm="mutation", sql="DROP", line=1, trials=tuple(trials))
+    """Return an attack with one attempt a layer."""
+    attempts = [
+        Attempt.model_validate({"layer": k, "finding": v, "by": "x", "seconds": 0.5}) for k, v in findings.items()
+    ]
+    return AttackResult(id="a", kind="plain", harm="mutation", sql="DROP", line=1, attempts=tuple(attempts))
 
 
 def test_the_ladder_counts_each_layer() -> None:

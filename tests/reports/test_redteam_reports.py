@@ -8,15 +8,15 @@ from xml.etree import ElementTree as ET
 
 from cases.verdicts import ExitCode
 from harness.reports.redteam import render, write
-from harness.results.redteam import AttackResult, FalseAlarm, RedTeamResult, Rung, Trial, VariantCount
+from harness.results.redteam import AttackResult, Attempt, FalseAlarm, RedTeamResult, Rung, VariantCount
 
 EVIL = "DELETE FROM t -- <script>|\x1b[31m`x`"
 
 
-def _trial(layer: str, finding: str, *effects: str) -> Trial:
-    """Return one trial."""
+def _attempt(layer: str, finding: str, *effects: str) -> Attempt:
+    """Return one attempt."""
     values = {"layer": layer, "finding": finding, "by": EVIL, "effects": effects, "seconds": 0.25}
-    return Trial.model_validate(values)
+    return Attempt.model_validate(values)
 
 
 def _result() -> RedTeamResult:
@@ -27,13 +27,13 @@ def _result() -> RedTeamResult:
         harm="mutation",
         sql=EVIL,
         line=7,
-        trials=(
-            _trial("guard", "missed"),
-            _trial("sandbox", "contained", "state"),
-            _trial("together", "missed", "state"),
+        attempts=(
+            _attempt("guard", "missed"),
+            _attempt("sandbox", "contained", "state"),
+            _attempt("together", "missed", "state"),
         ),
     )
-    good = AttackResult(id="a2", kind="plain", harm="leak", sql="x", line=9, trials=(_trial("guard", "stopped"),))
+    good = AttackResult(id="a2", kind="plain", harm="leak", sql="x", line=9, attempts=(_attempt("guard", "stopped"),))
     return RedTeamResult(
         dialect="sqlite",
         engine_version="3",
