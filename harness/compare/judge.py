@@ -291,11 +291,9 @@ def _row_order(
     """Return what each row is known by on both sides, once per order of groups; None for rows a cut tie frees."""
     if order is None or policy.multiplicity == "set":
         return [([0] * len(gold.rows), [0] * len(pred.rows))]
-    free = order.groups[-1] if policy.cut_ties == "any" and order.cut_tie is not False and order.groups else None
-    if order.rule != "order_keys":
-        free = None
+    free = order.cuttable(policy)
     marked = [(order.groups, order.blocks(one)) for one in order.sequences]
-    return [tuple([None if mark == free else mark for mark in side] for side in sides) for sides in marked]  # type: ignore[misc]
+    return [tuple([None if mark in free else mark for mark in side] for side in sides) for sides in marked]  # type: ignore[misc]
 
 
 def _distinct(problem: Problem) -> Problem:

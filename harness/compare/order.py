@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, product
 
 from cases.policy import Policy
@@ -24,6 +24,7 @@ class GoldOrder:
 
     `sequences` are the orders in which the groups may come: one, or several where the place of NULLs is free.
     `cut_tie` tells whether the LIMIT leaves out rows tied with the last one; None where nobody looked.
+    `offset` tells that rows are cut at the start too, where nobody looks: the first group may lack tied rows.
     `keys` are the gold columns that hold order keys; `hidden` tells that others are not selected.
     """
 
@@ -36,12 +37,21 @@ class GoldOrder:
     contradicted: bool = False
     broken_nulls: bool = False
     rule: str = "order_keys"
+    offset: bool = False
+
+    def cuttable(self, policy: Policy) -> frozenset[int]:
+        """Return the groups whose members a cut may have chosen among ties, where the policy frees such members."""
+        if policy.cut_ties != "any" or self.rule != "order_keys" or not self.groups:
+            return frozenset()
+        last = {self.groups[-1]} if self.cut_tie is not False else set()
+        return frozenset(last | ({self.groups[0]} if self.offset else set()))
 
     @property
     def flags(self) -> tuple[str, ...]:
         """Return the notes a verdict under this order carries."""
         notes = {
             "cut_tie": self.cut_tie is True,
+            "offset_unchecked": self.offset and self.rule == "order_keys",
             "keys_unknown": self.keys_unknown,
             "gold_nondeterministic": self.contradicted,
             "gold_nulls_order": self.broken_nulls,
@@ -153,6 +163,7 @@ def resolve_policy(
     order = _order_of(policy, facts, gold) if probe is None else _probed(policy, facts, gold, probe)
     if order is None:
         return _unknown(policy, gold, contradicted=True)
+    order = replace(order, offset=facts.offset)
     directions = {key.column: key.direction for key in facts.keys}
     keys = tuple((column, directions[column]) for column in columns)
     return policy.model_copy(update={"row_order": "keys", "order_keys": keys}), order

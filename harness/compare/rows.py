@@ -108,13 +108,14 @@ class RowJudge:
 
     def _freed(self, order: GoldOrder) -> RowVerdict | None:
         """Compare again with the members of a cut tie free beyond their keys, where the policy frees them."""
-        cuttable = order.rule == "order_keys" and order.cut_tie is not False and order.groups
-        if not cuttable or self._policy.cut_ties != "any" or len(self.gold) != len(self.pred):
+        free = order.cuttable(self._policy)
+        if not free or len(self.gold) != len(self.pred):
             return None
         held = [column in order.keys for column in self._aligned.gold_columns]
-        last = order.groups[-1]
-        start = order.groups.index(last)
-        gold, pred = (rows[:start] + [_masked(row, held) for row in rows[start:]] for rows in (self.gold, self.pred))
+        gold, pred = (
+            [_masked(row, held) if group in free else row for group, row in zip(order.groups, rows, strict=True)]
+            for rows in (self.gold, self.pred)
+        )
         found = self._ordered(order, gold, pred)
         if found.verdict != "match":
             return None

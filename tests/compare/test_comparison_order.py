@@ -210,3 +210,16 @@ def test_noise_in_order_under_a_tight_budget_is_decided_by_position() -> None:
     assert compare(gold, pred, wide).verdict == "match"
     far = Relation(gold.columns, (*pred.rows[:-1], (1e9, 0.0)))
     assert compare(gold, far, wide).verdict == "mismatch"
+
+
+def test_an_offset_may_cut_a_tie_at_the_start() -> None:
+    """cut_ties any frees the first tie where rows were skipped before it; strict holds it, and says nobody looked."""
+    skipped = OrderFacts((OrderKey(0, "asc", None, "k"),), 9, True, None, offset=True)
+    gold, pred = relation((3, "a"), (5, "b")), relation((3, "z"), (5, "b"))
+    assert judged(gold, pred, Policy(cut_ties="any"), skipped, None) == "match"
+    assert judged(gold, pred, Policy(cut_ties="any", columns="any"), skipped, None) == "match"
+    assert judged(gold, pred, STRICT, skipped, None) == "mismatch"
+    assert judged(gold, relation((4, "a"), (5, "b")), Policy(cut_ties="any"), skipped, None) == "mismatch"
+    assert judged(gold, relation((3, "a"), (5, "z")), Policy(cut_ties="any"), skipped, None) == "mismatch"
+    resolved, order = resolve_policy(STRICT, facts=skipped, gold=gold, probe=None)
+    assert compare(gold, gold, resolved, order=order).flags == ("offset_unchecked",)
