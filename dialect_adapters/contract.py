@@ -141,7 +141,7 @@ class ServerRecipe:
     `serve` gives the argv per mode. `socket` is the absolute socket path inside; `port` the TCP port where a
     socket cannot be shared and the options are then `tcp_options`. `extra_files` are (host file, absolute path
     inside) pairs copied in at bake time. `registry_bin_dir` is `{bin}` in the registry image ("" = as in Debian's).
-    `mark` asks, as HARNESS, for what cannot stay the same where anything on the server was written ("" = no such thing).
+    `mark` asks, as HARNESS, for what cannot stay the same where anything on the server was written ("" = nothing does).
     """
 
     dialect: str
@@ -257,7 +257,7 @@ class Adapter(Protocol):
         """Return how the state a statement leaves is read."""
         ...
 
-    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL on a WRITE-mode server, each text of one statement or several.
 
         Raises:
