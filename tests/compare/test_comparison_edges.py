@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
@@ -71,3 +72,16 @@ def test_numbers_chain_as_nearness_says(values: list[float], clusters: int, loos
     ordered = sorted(values)
     for left, right in zip(ordered, ordered[1:], strict=False):
         assert (found[left] == found[right]) is near(left, right, TOLERANCE)
+
+
+def test_permuted_columns_are_found_by_the_quick_ladder() -> None:
+    """Columns told apart by sums of hashes are put in the gold's order and accepted as they are."""
+    found = compare(relation((1, "a"), (2, "b")), relation(("b", 2), ("a", 1)), Policy(columns="any"))
+    assert (found.verdict, found.rule, found.columns) == ("match", "exact", (1, 0))
+
+
+@pytest.mark.parametrize(("text", "verdict"), [("2024-01-02T03:00:00Z", "match"), ("2024-01-02T07:00:00Z", "mismatch")])
+def test_an_aware_moment_is_read_by_its_offset(text: str, verdict: str) -> None:
+    """Five o'clock two hours east of Greenwich is three o'clock in UTC, not seven."""
+    moment = datetime(2024, 1, 2, 5, tzinfo=timezone(timedelta(hours=2)))
+    assert compare(relation((moment,)), relation((text,)), Policy()).verdict == verdict
