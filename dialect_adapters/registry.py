@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import entry_points
 
-from cases.errors import InputError
+from cases.extensions import installed, load
 from dialect_adapters.contract import Adapter
 
 GROUP = "sqlassay.dialects"
@@ -13,7 +12,7 @@ GROUP = "sqlassay.dialects"
 
 def names() -> tuple[str, ...]:
     """Return every installed dialect name, sorted."""
-    return tuple(sorted(point.name for point in entry_points(group=GROUP)))
+    return tuple(installed(GROUP))
 
 
 @cache
@@ -23,8 +22,5 @@ def adapter(name: str) -> Adapter:
     Raises:
         InputError: no such dialect; the remedy lists the installed ones.
     """
-    for point in entry_points(group=GROUP):
-        if point.name == name:
-            loaded: Adapter = point.load()()
-            return loaded
-    raise InputError(f"unknown dialect '{name}'", field="dialect", remedy=f"Installed dialects: {', '.join(names())}")
+    found: Adapter = load(GROUP, name, what="dialect", field="dialect")()
+    return found

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
-from cases.errors import InputError
+from cases.extensions import installed, load
 from sandboxes.contract import Provider
 
 GROUP = "sqlassay.sandboxes"
@@ -12,7 +10,7 @@ GROUP = "sqlassay.sandboxes"
 
 def names() -> tuple[str, ...]:
     """Return every installed provider name, sorted."""
-    return tuple(sorted(point.name for point in entry_points(group=GROUP)))
+    return tuple(installed(GROUP))
 
 
 def provider(name: str, **options: object) -> Provider:
@@ -21,9 +19,5 @@ def provider(name: str, **options: object) -> Provider:
     Raises:
         InputError: no such provider; the remedy lists the installed ones.
     """
-    for point in entry_points(group=GROUP):
-        if point.name == name:
-            made: Provider = point.load()(**options)
-            return made
-    remedy = f"Installed providers: {', '.join(names())}"
-    raise InputError(f"unknown sandbox provider '{name}'", field="sandbox", remedy=remedy)
+    made: Provider = load(GROUP, name, what="sandbox provider", field="sandbox")(**options)
+    return made

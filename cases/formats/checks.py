@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from difflib import get_close_matches
-from importlib.metadata import entry_points
 from pathlib import Path
 
+from cases import extensions
 from cases.case import Case
 from cases.errors import InputError
 from cases.faults import Faults
@@ -45,7 +45,7 @@ def check_cases(
 ) -> None:
     """Keep a fault for every case that could not be run as written."""
     first: dict[str, Placed] = {}
-    installed = [point.name for point in entry_points(group="sqlassay.dialects")]
+    installed = list(extensions.installed("sqlassay.dialects"))
     for item in placed:
         earlier = first.setdefault(item.case.id, item)
         if earlier is not item:

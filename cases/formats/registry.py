@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 from functools import cache, partial
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from cases.errors import InputError
+from cases.extensions import installed, load
 from cases.formats.contract import Format
 from cases.pack import Pack
 from cases.paths import asks
@@ -20,7 +20,7 @@ PACKS = Path(__file__).parents[1] / "packs"
 
 def names() -> tuple[str, ...]:
     """Return every installed format name, sorted."""
-    return tuple(sorted(point.name for point in entry_points(group=GROUP)))
+    return tuple(installed(GROUP))
 
 
 @cache
@@ -30,11 +30,8 @@ def pack_format(name: str) -> Format:
     Raises:
         InputError: no such format; the remedy lists the installed ones.
     """
-    for point in entry_points(group=GROUP):
-        if point.name == name:
-            loaded: Format = point.load()()
-            return loaded
-    raise InputError(f"unknown format '{name}'", field="format", remedy=f"Installed formats: {', '.join(names())}")
+    found: Format = load(GROUP, name, what="format", field="format")()
+    return found
 
 
 def own_packs() -> tuple[str, ...]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-
-from cases.errors import InputError
+from cases.extensions import installed, load
 from harness.agents.contract import Agent
 
 GROUP = "sqlassay.agents"
@@ -12,7 +10,7 @@ GROUP = "sqlassay.agents"
 
 def names() -> tuple[str, ...]:
     """Return every installed kind of agent, sorted."""
-    return tuple(sorted(point.name for point in entry_points(group=GROUP)))
+    return tuple(installed(GROUP))
 
 
 def agent(kind: str, target: str) -> Agent:
@@ -21,8 +19,5 @@ def agent(kind: str, target: str) -> Agent:
     Raises:
         InputError: no such kind, or a target it cannot use.
     """
-    for point in entry_points(group=GROUP):
-        if point.name == kind:
-            made: Agent = point.load().of(target)
-            return made
-    raise InputError(f"unknown agent '{kind}'", field="agent", remedy=f"Installed agents: {', '.join(names())}")
+    made: Agent = load(GROUP, kind, what="agent", field="agent").of(target)
+    return made

@@ -26,9 +26,9 @@ def _lines(what: str) -> list[str]:
         from cases.presets import preset, preset_names
 
         return [f"{name}  {preset(name).digest}" for name in preset_names()]
-    from importlib.metadata import entry_points
+    from cases.extensions import installed
 
-    return sorted({point.name for point in entry_points(group=f"sqlassay.{what}")})
+    return list(installed(f"sqlassay.{what}"))
 
 
 def _packs() -> list[str]:

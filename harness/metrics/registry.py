@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
-from cases.errors import InputError
+from cases import extensions
 from harness.metrics.contract import Metric
 
 GROUP = "sqlassay.metrics"
@@ -23,7 +23,7 @@ PRIMARY = (
 
 def installed() -> dict[str, EntryPoint]:
     """Return every installed metric's entry point by name."""
-    return {point.name: point for point in entry_points(group=GROUP)}
+    return extensions.installed(GROUP)
 
 
 def metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
@@ -32,13 +32,5 @@ def metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
     Raises:
         InputError: an unknown metric; the remedy lists the installed ones.
     """
-    points = installed()
-    found = []
-    for name in names if names is not None else PRIMARY:
-        if name not in points:
-            raise InputError(
-                f"unknown metric '{name}'", field="--metrics", remedy=f"Installed metrics: {', '.join(sorted(points))}"
-            )
-        metric: Metric = points[name].load()
-        found.append(metric)
-    return tuple(found)
+    chosen = names if names is not None else PRIMARY
+    return tuple(extensions.load(GROUP, name, what="metric", field="--metrics") for name in chosen)

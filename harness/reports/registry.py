@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Protocol, cast
 
-from cases.errors import InputError
+from cases.extensions import installed, load
 from harness.reports.escape import one_line
 from harness.results.run_result import RunResult
 
@@ -25,7 +25,7 @@ class Report(Protocol):
 
 def names() -> tuple[str, ...]:
     """Return every installed report name, sorted."""
-    return tuple(sorted({point.name for point in entry_points(group=GROUP)}))
+    return tuple(installed(GROUP))
 
 
 def report(name: str) -> Report:
@@ -34,16 +34,12 @@ def report(name: str) -> Report:
     Raises:
         InputError: no such report; the remedy lists the installed ones.
     """
-    for point in entry_points(group=GROUP):
-        if point.name == name:
-            return cast(Report, point.load())
-    raise InputError(f"unknown report '{name}'", field="report", remedy=f"Installed reports: {', '.join(names())}")
+    return cast(Report, load(GROUP, name, what="report", field="report"))
 
 
 def write_all(run: RunResult, folder: Path) -> tuple[Path, ...]:
     """Write every installed report, in order of name, and return the paths of all files that were written."""
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    return tuple(path for point in points for path in _write(point, run, folder))
+    return tuple(path for point in installed(GROUP).values() for path in _write(point, run, folder))
 
 
 def _write(point: EntryPoint, run: RunResult, folder: Path) -> tuple[Path, ...]:

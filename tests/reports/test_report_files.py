@@ -16,6 +16,7 @@ import pytest
 from markdown_it import MarkdownIt
 from report_runs import HOSTILE, blocked, empty, hostile, interrupted, mixed, result, run, score
 
+from cases import extensions
 from cases.verdicts import Cause, Verdict
 from harness.reports import junit, registry, results_csv, scorecard, skill_files, summary
 from harness.results.run_result import RunResult
@@ -80,7 +81,7 @@ def test_a_failing_foreign_report_is_one_line(
         EntryPoint(name="bad", value="report_runs:nothing_here", group=registry.GROUP),
         EntryPoint(name="junit", value="harness.reports.junit:write", group=registry.GROUP),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points)
+    monkeypatch.setattr(extensions, "entry_points", lambda group: points)
     logger = logging.getLogger("sqlassay.reports")
     logger.addHandler(caplog.handler)
     monkeypatch.setattr(logger, "propagate", False)

@@ -1,0 +1,27 @@
+"""Find what is installed under an entry-point group, ours registered as a stranger's, loaded only when named."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from cases.errors import InputError
+
+
+def installed(group: str) -> dict[str, EntryPoint]:
+    """Return every entry point of a group by name, sorted; nothing is loaded."""
+    return {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
+
+
+def load(group: str, name: str, *, what: str, field: str) -> Any:
+    """Return the object one entry point names.
+
+    `what` is the word for it in the message ("dialect"), `field` where it was named ("--metrics").
+
+    Raises:
+        InputError: nothing of that name is installed; the remedy lists what is.
+    """
+    points = installed(group)
+    if name not in points:
+        raise InputError(f"unknown {what} '{name}'", field=field, remedy=f"Installed {what}s: {', '.join(points)}")
+    return points[name].load()
