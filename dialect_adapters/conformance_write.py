@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import pytest
@@ -18,10 +19,13 @@ from cases.relation import Relation, Row
 from cases.verdicts import FailureKind
 from dialect_adapters.conformance import LIMITS, SLOW, Server
 from dialect_adapters.conformance_data import BIG_ROWS, MARKER
-from dialect_adapters.contract import Adapter, Limits, Pins, Role, Session, SessionLostError, StatementError
+from dialect_adapters.contract import Adapter, Pins, Role, Session, SessionLostError, StatementError
 from dialect_adapters.execute import Change, Workshop, execute_change
 
 ENDLESS = f"INSERT INTO hollow (id) {SLOW}"  # noqa: S608 - text of our own
+
+FREE = Pins()
+"""A clock that runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +36,14 @@ class Yard:
     server: Server
     start: Callable[[], Server]
 
-    def shop(self, server: Server | None = None, *, database: str = "alpha") -> Workshop:
-        """Return the workshop of one database on a server, the shared one where none is given."""
-        chosen = server or self.server
+    def shop(self, server: Server, pins: Pins = FREE) -> Workshop:
+        """Return the workshop of one database on a server."""
 
         def opened(role: Role) -> Session:
             """Log in."""
-            return chosen.open(database, role, Pins())
+            return server.open("alpha", role, pins)
 
-        return Workshop(self.adapter, chosen.endpoint, database, opened, chosen.kill, chosen.died_of_memory)
+        return Workshop(self.adapter, server.endpoint, "alpha", opened, server.kill, server.died_of_memory, pins)
 
     def write(self, role: Role, sql: str, *, commit: bool = True) -> tuple[Row, ...]:
         """Run one statement in a write session."""
@@ -62,11 +65,11 @@ class Yard:
         finally:
             session.close()
 
-    def change(self, change: Change, limits: Limits = LIMITS) -> Changed | Failure:
+    def change(self, change: Change, pins: Pins = FREE) -> Changed | Failure:
         """Run one change on a server of its own."""
         server = self.start()
         try:
-            outcome = execute_change(self.shop(server), change, limits)
+            outcome = execute_change(self.shop(server, pins), change, LIMITS)
         finally:
             server.destroy()
         assert isinstance(outcome, Changed | Failure)
@@ -186,6 +189,14 @@ class ChangeConformance:
         dropped = yard.change(Change("DROP TABLE made", "ddl", setup))
         assert isinstance(dropped, Changed), dropped
         assert "table made" in dropped.touched
+
+    def test_a_pinned_clock_holds_for_setup_and_statement(self, yard: Yard) -> None:
+        """Moments that are stored are the pinned one, so that two states can be equal at all."""
+        insert = "INSERT INTO hollow (id, name) SELECT {}, CAST(CURRENT_TIMESTAMP AS CHAR(19))"
+        change = Change(insert.format(1), "dml", (insert.format(2),))
+        relation = part(yard.change(change, Pins(clock=datetime(2020, 2, 29, 12, 30, tzinfo=UTC))), "hollow").relation
+        assert relation is not None
+        assert sorted(relation.rows, key=repr) == [(1, "2020-02-29 12:30:00"), (2, "2020-02-29 12:30:00")]
 
     def test_a_setup_that_fails_is_the_golds_fault(self, yard: Yard) -> None:
         """The statement never runs, and nobody takes it for the agent's error."""

@@ -15,7 +15,7 @@ from cases.errors import InfrastructureError, SandboxLostError
 from cases.outcome import Changed, Failure, Outcome, Rows
 from cases.relation import Relation
 from cases.verdicts import FailureKind
-from dialect_adapters.contract import Adapter, Endpoint, Limits, Role, Session, SessionLostError, StatementError
+from dialect_adapters.contract import Adapter, Endpoint, Limits, Pins, Role, Session, SessionLostError, StatementError
 from dialect_adapters.state import State, changed, read_state
 
 KILL_AFTER = 1.0
@@ -77,6 +77,7 @@ class Workshop:
     open_session: Callable[[Role], Session]
     kill: Callable[[], None]
     died_of_memory: Callable[[], bool]
+    pins: Pins = Pins()
 
     def state(self, limits: Limits, before: State = ()) -> State:
         """Return the database's whole state."""
@@ -102,7 +103,7 @@ def execute_change(shop: Workshop, change: Change, limits: Limits) -> Outcome:
     if not change.sql.strip():
         return Failure(FailureKind.ERROR, "the statement is empty")
     if change.setup:
-        shop.adapter.set_up(shop.endpoint, shop.database, change.setup)
+        shop.adapter.set_up(shop.endpoint, shop.database, change.setup, shop.pins)
     before = shop.state(limits)
     committed = _committed(shop, change, limits)
     if isinstance(committed, Failure):

@@ -102,7 +102,9 @@ class Station:
             return sandbox.open(database, role, pins)
 
         try:
-            shop = Workshop(self._adapter, sandbox.endpoint, database, opened, sandbox.kill, sandbox.died_of_memory)
+            shop = Workshop(
+                self._adapter, sandbox.endpoint, database, opened, sandbox.kill, sandbox.died_of_memory, pins
+            )
             return execute_change(shop, change, limits)
         finally:
             self._throwaway = None

@@ -47,11 +47,11 @@ class MysqlAdapter:
 
         return STATE
 
-    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""
         from dialect_adapters.mysql.state import set_up
 
-        set_up(endpoint, database.lower(), scripts)
+        set_up(endpoint, database.lower(), scripts, pins)
 
     def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
         """Log in to one snapshot database."""

@@ -57,12 +57,10 @@ class MysqlSession:
         self._wire.deadline(limits.timeout + _GRACE)
         milliseconds = round(limits.timeout * 1000) + 400
         settings = [
-            f"time_zone = '{self._time_zone}'",
+            *pinned(self._pins),
             f"max_execution_time = {milliseconds}",
             f"transaction_read_only = {'ON' if read_only else 'OFF'}",
         ]
-        if self._pins.clock is not None:
-            settings.append(f"timestamp = {_seconds(self._pins.clock)}")
         try:
             self._wire.query("SET SESSION " + ", ".join(settings), Limits())
         except StatementError as error:
@@ -101,6 +99,16 @@ class MysqlSession:
         """Close the socket without waiting."""
         with contextlib.suppress(pymysql.Error, OSError):
             self._connection._force_close()  # type: ignore[attr-defined] # close() would wait to say goodbye
+
+
+def pinned(pins: Pins) -> list[str]:
+    """Return the session settings that pin time zone and clock.
+
+    Raises:
+        InputError: nothing that could name a zone.
+    """
+    clock = [] if pins.clock is None else [f"timestamp = {_seconds(pins.clock)}"]
+    return [f"time_zone = '{_zone(pins.time_zone)}'", *clock]
 
 
 def login_name(database: str, role: Role) -> str:

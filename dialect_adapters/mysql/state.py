@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import pymysql
 
 from cases.errors import GoldBrokenError
-from dialect_adapters.contract import Endpoint, StateRules
+from dialect_adapters.contract import Endpoint, Pins, StateRules
 from dialect_adapters.mysql.digest import row_sum
 from dialect_adapters.mysql.scripts import statements_of
-from dialect_adapters.mysql.session import ADMIN, connect
+from dialect_adapters.mysql.session import ADMIN, connect, pinned
 
 _COLUMNS = """
 SELECT table_name, column_name, column_type, is_nullable, column_default, extra, collation_name, generation_expression,
@@ -88,13 +88,14 @@ STATE = StateRules(
 """Views are read by what they show, not by their text."""
 
 
-def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
     """Run trusted SQL as the administrator; the logins' rights are the whole database's.
 
     Raises:
         GoldBrokenError: a statement failed.
     """
     with connect(endpoint, database, ADMIN) as connection:
+        connection.query(f"SET SESSION {', '.join(pinned(pins))}")
         for script in scripts:
             for statement in statements_of(script):
                 try:

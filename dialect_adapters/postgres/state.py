@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import psycopg
 
 from cases.errors import GoldBrokenError
-from dialect_adapters.contract import Endpoint, StateRules
+from dialect_adapters.contract import Endpoint, Pins, StateRules
+from dialect_adapters.postgres.clock import set_clock
 from dialect_adapters.postgres.load import entitle
 from dialect_adapters.postgres.session import ADMIN, connect
 
@@ -86,13 +87,14 @@ STATE = StateRules(
 """Partitions are read as the tables they are; views and materialized ones by what they show, not by their text."""
 
 
-def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
     """Run trusted SQL as the administrator, then give the logins their rights on what it made.
 
     Raises:
         GoldBrokenError: a statement failed.
     """
-    with connect(endpoint, database, ADMIN) as connection:
+    set_clock(endpoint, pins.clock)
+    with connect(endpoint, database, ADMIN, time_zone=pins.time_zone) as connection:
         for script in scripts:
             try:
                 connection.execute(script.encode())

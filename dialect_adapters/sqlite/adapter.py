@@ -51,11 +51,11 @@ class SqliteAdapter:
 
         return STATE
 
-    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""
         from dialect_adapters.sqlite.state import set_up
 
-        set_up(endpoint, database, scripts)
+        set_up(endpoint, database, scripts, pins)
 
     def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
         """Open a session; raises SessionLostError where the worker does not answer."""

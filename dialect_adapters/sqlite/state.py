@@ -105,7 +105,7 @@ STATE = StateRules(
 """Automatic keys are the rows of sqlite_sequence; views are read by what they show, not by their text."""
 
 
-def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
     """Run trusted SQL as the owner, one statement after another: tables, views, indexes and rows, no triggers.
 
     Raises:
@@ -113,7 +113,7 @@ def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
     """
     limits = Limits(timeout=300.0)
     for statement in (one for script in scripts for one in _statements(script)):
-        session = SqliteSession(endpoint, database, Role.OWNER, Pins())
+        session = SqliteSession(endpoint, database, Role.OWNER, pins)
         try:
             session.begin_write(limits)
             session.fetch(statement, limits)

@@ -14,7 +14,7 @@ from cases.errors import InfrastructureError, SandboxLostError
 from cases.outcome import Changed, Failure
 from cases.relation import Column, Relation
 from cases.verdicts import FailureKind
-from dialect_adapters.contract import Endpoint, Limits, Role, SessionLostError, StatementError, StateRules
+from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError, StateRules
 from dialect_adapters.execute import Change, Workshop, execute_change
 from dialect_adapters.state import SMALL, read_state
 
@@ -48,7 +48,7 @@ class Database:
         adapter: Any = SimpleNamespace(state=RULES, rules=rules, set_up=self.set_up)
         return Workshop(adapter, Endpoint(None), "d", self.open, self.killed.set, lambda: self.memory)
 
-    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str]) -> None:
+    def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Note the setup."""
         self.asked.append(f"setup {list(scripts)}")
 
