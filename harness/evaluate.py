@@ -167,7 +167,11 @@ def _execute(
             outcome = desk.station.run(snapshot_id, sql, limits, pins, flagged=flagged)
         else:
             outcome = desk.station.change(snapshot_id, plan(case, sql, desk.rules.dialect), limits, pins)
-    except (InfrastructureError, GoldBrokenError) as error:
+    except GoldBrokenError as error:
+        # The gold ran after this very setup: it fails again only where the agent chose another snapshot.
+        ours = snapshot_id == case.snapshot
+        return None, (Verdict.INFRASTRUCTURE if ours else Verdict.ERROR, str(error))
+    except InfrastructureError as error:
         return None, (Verdict.INFRASTRUCTURE, str(error))
     if isinstance(outcome, Failure):
         return outcome, (_FAILURE_VERDICTS[outcome.kind], outcome.message)
