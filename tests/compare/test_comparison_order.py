@@ -223,3 +223,11 @@ def test_an_offset_may_cut_a_tie_at_the_start() -> None:
     assert judged(gold, relation((3, "a"), (5, "z")), Policy(cut_ties="any"), skipped, None) == "mismatch"
     resolved, order = resolve_policy(STRICT, facts=skipped, gold=gold, probe=None)
     assert compare(gold, gold, resolved, order=order).flags == ("offset_unchecked",)
+
+
+def test_neighbouring_hidden_keys_are_read_from_columns_of_their_own() -> None:
+    """The second hidden key parts rows that the first one ties."""
+    probe = relation(("a", 1, 1), ("b", 1, 1), ("c", 1, 2))
+    _, order = resolve_policy(STRICT, facts=facts(None, None), gold=GOLD, probe=probe)
+    assert order is not None
+    assert order.groups == (0, 0, 1)
