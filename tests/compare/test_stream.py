@@ -254,3 +254,10 @@ def test_memory_does_not_grow_with_the_rows() -> None:
         tracemalloc.stop()
         assert found.verdict == "match"
     assert peaks[1] < min(peaks[0] + 100_000, 1 << 20)
+
+
+@pytest.mark.parametrize("value", [10**15, -(10**15), 10**15 - 1, 1 - 10**15])
+def test_numbers_of_any_type_are_written_alike_where_their_writing_changes(value: int) -> None:
+    """Fifteen digits are written out, more by mantissa and exponent, whatever the type."""
+    for other in (float(value), Decimal(value), Decimal(value).normalize()):
+        assert streamed([(value,)], [(other,)]).verdict == "match"
