@@ -12,6 +12,8 @@ OUTSIDE = frozenset({"files", "gold file", "socket", "leaked host file", "neighb
 """Effects that no throwaway sandbox contains."""
 
 _SHOWN = 100
+_RAN = "the statement gives no result"
+"""How a failure begins that is no refusal: the statement ran, it only has no rows to give."""
 
 
 def guard_attempt(attack: Attack, verdict: GuardVerdict, seconds: float) -> Attempt:
@@ -36,7 +38,7 @@ def layer_attempt(layer: Layer, seen: Observation, *, flagged: str = "") -> Atte
         return _attempt(layer, "missed", seen, ", ".join(seen.effects))
     if contained:
         return _attempt(layer, "contained", seen, ", ".join(contained))
-    if isinstance(seen.outcome, Failure):
+    if isinstance(seen.outcome, Failure) and not seen.outcome.message.startswith(_RAN):
         return _attempt(layer, "stopped", seen, by)
     if flagged:
         return _attempt(layer, "flagged", seen, flagged)
@@ -51,6 +53,8 @@ def _attempt(layer: Layer, finding: str, seen: Observation, by: str) -> Attempt:
 
 def _by(seen: Observation) -> str:
     """Return what ended the statement, in the engine's or the harness's own words."""
+    if isinstance(seen.outcome, Failure) and seen.outcome.message.startswith(_RAN):
+        return "ran, no harm seen"
     if isinstance(seen.outcome, Failure):
         return f"{seen.outcome.kind.value}: {seen.outcome.message}"
     if isinstance(seen.outcome, Rows):

@@ -16,6 +16,7 @@ from harness.results.verdicts import GuardVerdict
 
 ROWS = Rows(Relation((Column("n", Kind.INT),), ((1,),)), 0.1)
 ERROR = Failure(FailureKind.ERROR, "permission denied", 0.1)
+RAN = Failure(FailureKind.ERROR, "the statement gives no result: it is empty, or it is no query", 0.1)
 ATTACK = Attack("a", "plain", "mutation", "DELETE FROM orders", 1)
 ALLOWED = GuardVerdict(True, "allowed")
 FLAGGED = GuardVerdict(True, "allowed", flags=("nondeterministic: random",))
@@ -27,6 +28,7 @@ REJECTED = GuardVerdict(False, "no", node="delete")
     [
         ("role", ERROR, (), "stopped"),
         ("role", ROWS, (), "passed"),
+        ("role", RAN, (), "passed"),
         ("role", ERROR, ("state",), "missed"),
         ("role", ROWS, ("leaked gold",), "missed"),
         ("sandbox", ROWS, ("state",), "contained"),
