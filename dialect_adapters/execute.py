@@ -57,6 +57,9 @@ def execute(
         session.close()
 
 
+_TOO_LARGE = frozenset({FailureKind.TOO_MANY_ROWS, FailureKind.TOO_MANY_BYTES})
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A statement that changes data or schema, and what surrounds it: trusted setup before, questions after."""
@@ -80,13 +83,15 @@ class Workshop:
     pins: Pins = Pins()
 
     def state(self, limits: Limits, before: State = ()) -> State:
-        """Return the database's whole state."""
+        """Return the database's whole state; raises StatementError only where it outgrew a limit since `before`."""
         quote = self.adapter.rules.identifier_quotes[0]
         try:
             return read_state(self.open_session, self.adapter.state, quote, limits, before)
         except SessionLostError as error:
             raise SandboxLostError(f"the state could not be read: {error}") from error
         except StatementError as error:
+            if before and error.kind in _TOO_LARGE:
+                raise
             raise InfrastructureError(f"the state could not be read: {error.message}") from error
 
 
@@ -109,7 +114,11 @@ def execute_change(shop: Workshop, change: Change, limits: Limits) -> Outcome:
     if isinstance(committed, Failure):
         return committed
     answers = tuple(_answer(shop, question, limits) for question in change.questions)
-    return replace(changed(before, shop.state(limits, before), committed), answers=answers)
+    try:
+        after = shop.state(limits, before)
+    except StatementError as error:
+        return Failure(error.kind, f"the state it leaves is too large to be read: {error.message}", committed)
+    return replace(changed(before, after, committed), answers=answers)
 
 
 def _committed(shop: Workshop, change: Change, limits: Limits) -> Failure | float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -34,31 +35,66 @@ def read_state(open_session: OpenSession, rules: StateRules, quote: str, limits:
         StatementError: a question of our own failed.
     """
     known = {(part.part, part.name): part for part in before}
-    session = open_session(Role.HARNESS)
+    reader = _Reader(open_session, rules)
     try:
-        session.begin_read(READING)
-        for statement in rules.prepare:
-            session.fetch(statement, READING)
-        columns = session.fetch(dict(rules.schema)["columns"], READING)
-        found = [tuple(str(cell) if cell is not None else None for cell in row) for row in _listed(session, rules)]
+        columns = reader.fetch(dict(rules.schema)["columns"])
+        found = [tuple(None if cell is None else str(cell) for cell in row) for row in reader.fetch(rules.tables).rows]
         parts = []
         for name, schema, kind in found:
-            title = f"{schema}.{name}" if schema else f"{name}"
-            target = ".".join(_quoted(word, quote) for word in (schema, name) if word)
+            title, target = _names(name, schema, quote)
             if kind == "t":
                 names = [_quoted(str(row[1]), quote) for row in columns.rows if row[0] == title]
-                parts.append(_table(session, title, target, names, rules, known.get(("table", title))))
+                parts.append(_table(reader, title, target, names, known.get(("table", title))))
         # After the rows: an engine may know a table's next automatic key only once it has opened the table.
-        aspects = {name: session.fetch(question, READING) for name, question in rules.schema}
-        session.rollback()
+        aspects = {name: reader.fetch(question) for name, question in rules.schema}
     finally:
-        session.close()
+        reader.close()
     for name, schema, kind in found:
         if kind == "v":
-            target = ".".join(_quoted(word, quote) for word in (schema, name) if word)
-            parts.append(_view(open_session, f"{schema}.{name}" if schema else f"{name}", target, limits))
+            parts.append(_view(open_session, *_names(name, schema, quote), limits))
     derived = rules.derived(aspects) if rules.derived else aspects
     return (*parts, *(_whole(name, "schema", relation) for name, relation in derived.items()))
+
+
+class _Reader:
+    """The HARNESS login that asks our questions; one that passed a limit leaves the connection out of step."""
+
+    def __init__(self, open_session: OpenSession, rules: StateRules) -> None:
+        """Log in."""
+        self.rules = rules
+        self._open = open_session
+        self._session = self._login()
+
+    def _login(self) -> Session:
+        """Return a session that reads."""
+        session = self._open(Role.HARNESS)
+        try:
+            session.begin_read(READING)
+            for statement in self.rules.prepare:
+                session.fetch(statement, READING)
+        except BaseException:  # whatever it is, the login must not be left behind
+            session.close()
+            raise
+        return session
+
+    def fetch(self, question: str) -> Relation:
+        """Return what one question gives; after a failure the next one finds a fresh login."""
+        try:
+            return self._session.fetch(question, READING)
+        except StatementError:
+            self._session.close()
+            self._session = self._login()
+            raise
+
+    def close(self) -> None:
+        """Leave; nothing was written, so there is nothing to undo."""
+        self._session.close()
+
+
+def _names(name: str | None, schema: str | None, quote: str) -> tuple[str, str]:
+    """Return how a table is called, and how it is named in SQL."""
+    parts = [part for part in (schema, name) if part]
+    return ".".join(parts), ".".join(_quoted(part, quote) for part in parts)
 
 
 def known_tables(state: State) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -82,36 +118,29 @@ def changed(before: State, after: State, seconds: float) -> Changed:
     return Changed(after, tuple(touched), (), seconds, known_tables(before))
 
 
-def _listed(session: Session, rules: StateRules) -> tuple[Row, ...]:
-    """Return name, schema and kind of every table and view."""
-    return session.fetch(rules.tables, READING).rows
-
-
-def _table(
-    session: Session, name: str, target: str, columns: list[str], rules: StateRules, before: TableState | None
-) -> TableState:
+def _table(reader: _Reader, name: str, target: str, columns: list[str], before: TableState | None) -> TableState:
     """Return one table: whole where it is small or was changed, else by its checksum."""
-    count = int(str(session.fetch(f"SELECT count(*) FROM {target}", READING).rows[0][0]))  # noqa: S608 - a quoted name
+    count = int(str(reader.fetch(f"SELECT count(*) FROM {target}").rows[0][0]))  # noqa: S608 - a quoted name
     everything = f"SELECT * FROM {target}"  # noqa: S608 - a quoted name
     if count <= SMALL:
-        return _whole(name, "table", session.fetch(everything, READING))
-    if rules.checksum is not None:
-        digest = repr(session.fetch(rules.checksum(target, columns), READING).rows)
+        with contextlib.suppress(StatementError):  # few rows, but past the byte limit
+            return _whole(name, "table", reader.fetch(everything))
+    if reader.rules.checksum is not None:
+        digest = repr(reader.fetch(reader.rules.checksum(target, columns)).rows)
     else:
-        digest = _paged(session, everything, count)
+        digest = _paged(reader, everything, count)
     state = TableState(name, "table", count, hashlib.sha256(digest.encode()).hexdigest())
-    if before is None or before.digest == state.digest:
+    if before is None or before.digest == state.digest or count <= SMALL:
         return state
-    try:
-        return replace(state, relation=session.fetch(everything, READING))
-    except StatementError:
-        return state  # past the row or byte limit: the checksum alone stands for it
+    with contextlib.suppress(StatementError):  # past the row or byte limit: the checksum alone stands for it
+        return replace(state, relation=reader.fetch(everything))
+    return state
 
 
-def _paged(session: Session, question: str, count: int) -> str:
+def _paged(reader: _Reader, question: str, count: int) -> str:
     """Return the digest of a large table from its pages; the order of rows does not matter."""
     pages = range(0, count, PAGE)
-    return str(sum(_sum(session.fetch(f"{question} LIMIT {PAGE} OFFSET {start}", READING).rows) for start in pages))
+    return str(sum(_sum(reader.fetch(f"{question} LIMIT {PAGE} OFFSET {start}").rows) for start in pages))
 
 
 def _view(open_session: OpenSession, name: str, target: str, limits: Limits) -> TableState:

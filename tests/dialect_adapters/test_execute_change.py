@@ -16,7 +16,7 @@ from cases.relation import Column, Relation
 from cases.verdicts import FailureKind
 from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError, StateRules
 from dialect_adapters.execute import Change, Workshop, execute_change
-from dialect_adapters.state import SMALL, read_state
+from dialect_adapters.state import PAGE, SMALL, read_state
 
 LIMITS = Limits(timeout=0.2)
 RULES = StateRules(tables="TABLES", schema=(("columns", "COLUMNS"),), prepare=("PREPARE",))
@@ -122,10 +122,10 @@ def test_the_order_of_steps() -> None:
     steps = [asked for asked in database.asked if "fetch" not in asked or "CHANGE" in asked or "QUESTION" in asked]
     assert steps == [
         "setup ['S']",
-        "harness open", "harness read", "harness rollback", "harness close",
+        "harness open", "harness read", "harness close",
         "writer open", "writer write", "writer fetch CHANGE", "writer commit", "writer close",
         "owner open", "owner read", "owner fetch QUESTION", "owner rollback", "owner close",
-        "harness open", "harness read", "harness rollback", "harness close",
+        "harness open", "harness read", "harness close",
     ]  # fmt: skip
 
 
@@ -192,6 +192,20 @@ def test_a_write_that_cannot_begin_is_ours() -> None:
     """A transaction that does not open says nothing about the statement."""
     with pytest.raises(SandboxLostError):
         run(Database(write=StatementError(FailureKind.ERROR, "no")))
+
+
+def test_a_state_that_outgrew_a_limit_is_the_statements_failure() -> None:
+    """A statement that leaves more than can be read is told so; the state before it was read."""
+
+    def grow(session: Session) -> Relation:
+        session.database.faults['fetch_SELECT_*_FROM_"t"'] = StatementError(FailureKind.TOO_MANY_BYTES, "large")
+        page = f'fetch_SELECT_*_FROM_"t"_LIMIT_{PAGE}_OFFSET_0'
+        session.database.faults[page] = StatementError(FailureKind.TOO_MANY_BYTES, "large")
+        return relation("")
+
+    outcome = run(Database(grow))
+    assert isinstance(outcome, Failure)
+    assert (outcome.kind, "too large" in outcome.message) == (FailureKind.TOO_MANY_BYTES, True)
 
 
 def test_nothing_is_no_statement() -> None:
