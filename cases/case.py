@@ -8,6 +8,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from cases.policy import PolicyOverrides
+from cases.storable import storable
+
+MOST = 10**15
+"""More tokens or cost than any answer has; sums of them stay exact."""
 
 QueryType = Literal["dql", "dml", "ddl"]
 
@@ -20,7 +24,7 @@ def _sql_list(value: object) -> object:
 class Case(BaseModel):
     """A question, the snapshot it is asked of and the gold SQL per dialect (any of several accepted)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     id: str = Field(min_length=1, max_length=200)
     question: str
@@ -48,6 +52,8 @@ class Case(BaseModel):
     graders: tuple[dict[str, Any], ...] = ()
     expected_tools: tuple[str, ...] = ()
 
+    _storable = field_validator("*", mode="before")(storable)
+
     @field_validator("gold", "setup_sql", "eval_query", "cleanup_sql", mode="before")
     @classmethod
     def _alternatives(cls, value: object) -> object:
@@ -60,7 +66,7 @@ class Case(BaseModel):
 class Prediction(BaseModel):
     """What an agent answered for one case in one trial; `sql` None means it gave no statement."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     case_id: str = Field(min_length=1)
     sql: str | None = None
@@ -71,7 +77,9 @@ class Prediction(BaseModel):
     enriched_question: str | None = None
     steps: tuple[dict[str, Any], ...] = ()
     result: dict[str, Any] | None = None
-    tokens: int | None = None
-    cost: float | None = None
+    tokens: int | None = Field(default=None, ge=0, le=MOST)
+    cost: float | None = Field(default=None, ge=0, le=MOST)
     raw: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    _storable = field_validator("*", mode="before")(storable)

@@ -14,7 +14,7 @@ POLICY_VERSION = 1
 class Policy(BaseModel):
     """Every choice the comparator makes; the defaults are the preset `strict`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     row_order: Literal["auto", "keys", "exact", "ignore"] = "auto"
     order_keys: tuple[tuple[int, Literal["asc", "desc"]], ...] = ()
@@ -55,7 +55,7 @@ class Policy(BaseModel):
 class PolicyOverrides(BaseModel):
     """The fields a pack, a case or a command line sets; unset ones keep the preset's value."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     preset: str | None = None
     row_order: Literal["auto", "keys", "exact", "ignore"] | None = None

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cases.errors import InputError
+from cases.storable import HALF, half_escape, unstorable
 
 MAX_DOCUMENT = 256 * 1024 * 1024
 MAX_LINE = 16 * 1024 * 1024
 _BOM = b"\xef\xbb\xbf"
 _UTF8_REMEDY = "Save the file as UTF-8 text"
+HALF_REMEDY = "Write the whole character, or both halves one after the other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,13 @@ def to_text(data: bytes, path: Path, *, first_line: int = 1) -> str:
 
 
 def parse_json(text: str, path: Path, *, line: int = 1) -> object:
-    """Return one JSON value, refusing duplicate keys, NaN and endless nesting.
+    """Return one JSON value, refusing duplicate keys, NaN, halves of characters and endless nesting.
 
     Raises:
         InputError: with the line of the fault, counted from `line`.
     """
     try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
         where = line + error.lineno - 1
         message = f"not JSON: {error.msg} at column {error.colno}"
@@ -85,6 +87,17 @@ def parse_json(text: str, path: Path, *, line: int = 1) -> object:
         raise InputError("nested too deeply", file=path, line=line, remedy="Flatten the JSON") from None
     except ValueError as error:
         raise InputError(f"not accepted: {error}", file=path, line=line, remedy="Correct the JSON") from None
+    half = half_escape(text)
+    if half is not None:
+        where = line + text.count("\n", 0, half)
+        raise InputError(f"holds {HALF}", file=path, line=where, field=_half_field(value), remedy=HALF_REMEDY)
+    return value
+
+
+def _half_field(value: object) -> str | None:
+    """Return the field that holds half a character, as a.b.0, where a value is known to hold one."""
+    found = unstorable(value)
+    return ".".join(str(part) for part in found[0]) or None if found else None
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

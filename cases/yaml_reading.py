@@ -9,7 +9,8 @@ import yaml
 
 from cases.errors import InputError
 from cases.faults import Place
-from cases.reading import read_text
+from cases.reading import HALF_REMEDY, read_text
+from cases.storable import HALF, is_half
 
 MAX_YAML = 16 * 1024 * 1024
 
@@ -66,6 +67,8 @@ def _walk(path: Path, node: yaml.Node, place: Place, lines: dict[Place, int], se
     if id(node) in seen:
         raise InputError("YAML aliases are not accepted", file=path, line=line, remedy="Write the value out twice")
     seen.add(id(node))
+    if isinstance(node, yaml.ScalarNode) and is_half(node.value):
+        raise InputError(f"holds {HALF}", file=path, line=line, field=dotted(place), remedy=HALF_REMEDY)
     if isinstance(node, yaml.SequenceNode):
         for index, item in enumerate(node.value):
             _walk(path, item, (*place, index), lines, seen)
@@ -82,7 +85,7 @@ def _walk(path: Path, node: yaml.Node, place: Place, lines: dict[Place, int], se
 
 def _key(path: Path, node: yaml.Node) -> str:
     """Return a mapping's key as text; other keys cannot be fields."""
-    if isinstance(node, yaml.ScalarNode) and node.tag != "tag:yaml.org,2002:merge":
+    if isinstance(node, yaml.ScalarNode) and node.tag != "tag:yaml.org,2002:merge" and not is_half(node.value):
         return str(node.value)
     line = node.start_mark.line + 1
     raise InputError("a key must be plain text", file=path, line=line, remedy="Write the key as text")

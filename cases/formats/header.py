@@ -49,7 +49,7 @@ class SnapshotModel(BaseModel):
 class PackHeader(BaseModel):
     """The whole header."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     format: Literal[1]
     name: str = Field(pattern=f"^{NAME}$", max_length=100)

@@ -51,7 +51,7 @@ class SkillRow(BaseModel):
 class SkillConfig(BaseModel):
     """The Skill's config: data source names to connection URIs, and where the dataset is."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
     dataset: str | None = Field(default=None, validation_alias=AliasChoices("dataset", "dataset_path"))
     data_sources: dict[str, str] = Field(
