@@ -109,7 +109,7 @@ class Arena:
         return Observation(outcome, tuple(effects), seconds)
 
     @property
-    def isolation(self) -> Sandbox:
+    def sandbox(self) -> Sandbox:
         """Return the running sandbox, starting one where there is none."""
         return self._ready()
 

@@ -98,7 +98,13 @@ class Lane:
     def guard(self, sql: str) -> tuple[GuardVerdict, float]:
         """Return the guard's verdict on one text and the seconds it took."""
         started = time.monotonic()
-        parsed = self._parser.parse(sql, self._plan.dialect, self._catalog, sqlglot_dialect=self._rules.sqlglot_dialect)
+        parsed = self._parser.parse(
+            sql,
+            self._plan.dialect,
+            self._catalog,
+            sqlglot_dialect=self._rules.sqlglot_dialect,
+            cte_scope=self._rules.cte_scope,
+        )
         verdict = check(parsed, self._rules, self._catalog, visible=self._visible)
         return verdict, round(time.monotonic() - started, 5)
 
@@ -206,7 +212,7 @@ def drill(site: Site, plan: Plan, progress: Progress) -> Findings:
         variants = crew.work("variants", plan.variants, Lane.variant)
         alarms = crew.work("harmless statements", plan.benign, Lane.benign)
         runs = {"role", "sandbox"} & set(plan.layers)
-        isolation = beside.isolation.isolation if runs else None
+        isolation = beside.sandbox.isolation if runs else None
     finally:
         for lane in opened:
             lane.close()

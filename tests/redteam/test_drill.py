@@ -28,6 +28,8 @@ ENGINES = [
     pytest.param("mysql", marks=pytest.mark.docker),
 ]
 
+HANDED = Path(__file__).parents[2].parent / "shared" / "data" / "attacks"
+
 
 @pytest.mark.parametrize("dialect", ENGINES)
 def test_a_sample_does_no_harm(dialect: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -61,6 +63,17 @@ def test_the_guard_alone_holds_on_the_whole_pack(dialect: str, tmp_path: Path) -
     assert len(found.attacks) >= 150
     assert found.variants.tried > 2000
     assert len(found.false_alarms) <= 0.03 * found.benign
+
+
+@pytest.mark.skipif(not HANDED.is_dir(), reason="the handed attacks are not beside the repository")
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_attack_files_of_others_run_as_they_are(dialect: str, tmp_path: Path) -> None:
+    """The handed files, notes of their author and other dialects' lines included: the guard alone misses nothing."""
+    files = ["--attacks", str(HANDED / "attacks.jsonl"), "--benign", str(HANDED / "benign.jsonl")]
+    code = _run(["redteam", "--dialect", dialect, "--layers", "guard", *files, "--out", str(tmp_path)])
+    found = RedTeamResult.model_validate_json((tmp_path / "redteam.json").read_text())
+    assert code == 0, found.verdict_line
+    assert len(found.attacks) > 100
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
