@@ -14,10 +14,13 @@ from pydantic import ValidationError
 from cases.case import Prediction
 from cases.errors import InputError
 from harness.agents.hiding import veil_for
-from harness.agents.process import ChildError, ChildProcess
+from harness.agents.masking import masked
+from harness.agents.process import ChildError, ChildProcess, ChildTimeoutError
 from harness.agents.request import AgentRequest
 
-START_SECONDS = 120.0
+START_SECONDS = 10.0
+"""The least time a module has to be imported; a run gives as much as for one answer where that is more."""
+
 _NAMES = {"generated_sql": "sql", "selected_data_source": "route"}
 _PLACED = ("case_id", "trial")
 
@@ -60,9 +63,13 @@ class CallableAgent:
         self._closed = False
         try:
             self._idle.append(self._start())
+        except ChildTimeoutError as error:
+            remedy = "Do slow work at the first call instead, or raise --agent-timeout"
+            raise InputError(f"'{target}' cannot be loaded: {error}", field="agent", remedy=remedy) from None
         except ChildError as error:
             remedy = "Correct the name; modules are looked up from the folder the command runs in"
-            raise InputError(f"'{target}' cannot be loaded: {error}", field="agent", remedy=remedy) from None
+            message = f"'{target}' cannot be loaded: {masked(str(error))[:1000]}"
+            raise InputError(message, field="agent", remedy=remedy) from None
 
     @classmethod
     def of(cls, target: str) -> CallableAgent:
@@ -115,9 +122,16 @@ class CallableAgent:
             self._all.add(child)
         try:
             hello = json.loads(child.exchange(None, self._start_seconds))
-        except (ChildError, ValueError) as error:
+        except ChildTimeoutError:
+            self._drop(child)
+            raise ChildTimeoutError(f"its import took longer than {self._start_seconds:g} s") from None
+        except ValueError as error:
             self._drop(child)
             raise ChildError(str(error)) from None
+        except BaseException:
+            # An interrupt too: the child, its folder and whatever it started go with the command.
+            self._drop(child)
+            raise
         if "ready" not in hello:
             self._drop(child)
             raise ChildError(str(hello.get("fault")))
@@ -162,4 +176,4 @@ def _fields(answer: Any, request: AgentRequest) -> dict[str, Any]:
 
 def _failed(request: AgentRequest, message: str) -> Prediction:
     """Return the prediction that says why there is none."""
-    return Prediction(case_id=request.case_id, trial=request.trial, metadata={"agent_error": message[:1000]})
+    return Prediction(case_id=request.case_id, trial=request.trial, metadata={"agent_error": masked(message)[:1000]})

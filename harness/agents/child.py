@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from harness.agents.request import AgentRequest
 
 MAX_ANSWER = 16 * 1024 * 1024
+MAX_ERROR = 4000
+"""Longer than what is kept of an error, so that a secret is masked whole before anything is cut."""
 
 
 def main(arguments: list[str]) -> int:
@@ -108,7 +110,7 @@ def _plain(given: Any) -> Any:
 def _last_line(error: BaseException) -> str:
     """Return the last line of an error as Python prints it."""
     text = "".join(traceback.format_exception_only(error)).strip().splitlines()
-    return (text[-1] if text else type(error).__name__)[:500]
+    return (text[-1] if text else type(error).__name__)[:MAX_ERROR]
 
 
 def _receive(descriptor: int) -> bytes | None:

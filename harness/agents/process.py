@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import selectors
-import shutil
 import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from harness.agents import child
 from harness.agents.hiding import Veil
+from harness.agents.masking import masked
+from sandboxes.scratch import Scratch
 
 _KEPT = 4096
 _CHUNK = 1 << 16
@@ -24,6 +24,10 @@ _CHUNK = 1 << 16
 
 class ChildError(Exception):
     """The child gave no frame: it hung, ended, or spoke out of turn. The message says which."""
+
+
+class ChildTimeoutError(ChildError):
+    """No whole frame came in time."""
 
 
 class ChildProcess:
@@ -35,7 +39,8 @@ class ChildProcess:
         self._answers, answers = os.pipe()
         lifeline, self._lifeline = os.pipe()
         self._log, log = os.pipe()
-        self._home = tempfile.mkdtemp(prefix="sqlassay-agent-")
+        self._scratch = Scratch("agent")
+        self._ended = False
         self._tail = b""
         descriptors = (requests, answers, lifeline)
         argv = [sys.executable, "-P", child.__file__, *map(str, descriptors), target, str(folder)]
@@ -47,11 +52,15 @@ class ChildProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                cwd=self._home,
+                cwd=self._scratch.path,
                 env=dict(env),
                 pass_fds=descriptors,
                 start_new_session=True,
             )
+        except BaseException:
+            # An interrupt too: the lifeline's end that is closed here ends a child that started all the same.
+            self._close()
+            raise
         finally:
             for descriptor in (*descriptors, log):
                 os.close(descriptor)
@@ -75,7 +84,7 @@ class ChildProcess:
             while True:
                 left = end - time.monotonic()
                 if left <= 0:
-                    raise ChildError(f"no answer within {seconds:g} s")
+                    raise ChildTimeoutError(f"no answer within {seconds:g} s")
                 for key, _ in selector.select(left):
                     if key.fd == self._requests:
                         outgoing = self._write(outgoing, selector)
@@ -126,18 +135,22 @@ class ChildProcess:
             self._tail = (self._tail + os.read(self._log, _CHUNK))[-_KEPT:]
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         lines = self._tail.decode("utf-8", errors="replace").strip().splitlines()
-        said = f": {lines[-1][:300]}" if lines else ""
+        said = f": {masked(lines[-1])[:300]}" if lines else ""
         return f"the agent's process {how}{said}"
 
     def kill(self) -> None:
         """End the child and everything it started, and remove its folder; idempotent, never raises."""
-        if not self._home:
+        if self._ended:
             return
+        self._ended = True
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._close()
+
+    def _close(self) -> None:
+        """Close our ends of the pipes and remove the folder."""
         for descriptor in (self._requests, self._answers, self._log, self._lifeline):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
-        shutil.rmtree(self._home, ignore_errors=True)
-        self._home = ""
+        self._scratch.close()

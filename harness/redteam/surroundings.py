@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import secrets
-import shutil
 import socket
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+
+from sandboxes.scratch import Scratch
 
 _PATH = re.compile(r"/[\w.-]+(?:/[\w.-]+)+")
 """A path of an attack's own choosing, as it stands in its text."""
@@ -31,8 +31,10 @@ class Surroundings:
     def __init__(self) -> None:
         """Lay them out; the canary is new every time, so nothing but this file can have given it away."""
         self.canary = f"host-gold-{secrets.token_hex(8)}"
-        self._root = Path(tempfile.mkdtemp(prefix="redteam-"))
-        self._root.chmod(0o755)
+        self._scratch = Scratch("redteam")
+        self._root = self._scratch.path
+        for folder in (self._scratch.folder, self._root):
+            folder.chmod(0o755)
         self.folder = self._root / "open"
         self.folder.mkdir()
         self.folder.chmod(0o777)
@@ -63,7 +65,7 @@ class Surroundings:
     def close(self) -> None:
         """Remove them."""
         self._listener.close()
-        shutil.rmtree(self._root, ignore_errors=True)
+        self._scratch.close()
 
     def _heard(self) -> int:
         """Return how many connections were made to the port since it was opened."""

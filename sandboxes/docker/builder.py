@@ -26,6 +26,7 @@ from sandboxes.docker import container
 from sandboxes.docker.channel import Channel
 from sandboxes.docker.client import Engine
 from sandboxes.docker.limits import live_folder
+from sandboxes.scratch import Scratch
 
 _BOOT_SECONDS = 180
 _STOP_SECONDS = 120
@@ -99,8 +100,7 @@ class _Tells(Protocol):
 def _bake_files(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
     """Let the adapter write its files on the host, copy them in, and ask the server once which engine reads them."""
     recipe = work.adapter.recipe
-    with tempfile.TemporaryDirectory(prefix="sqlassay-files-") as name:
-        folder = Path(name)
+    with Scratch("files") as folder:
         catalogs = work.adapter.load(Endpoint(folder, password=work.password), snapshots)
         files = [(posixpath.join(recipe.data_dir, path.name), path) for path in sorted(folder.iterdir())]
         with _created(work, (*_serve(work, Mode.READ, recipe.data_dir), *work.channel.options())) as made:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import posixpath
-import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from cases.errors import InfrastructureError
 from dialect_adapters.contract import Endpoint, ServerRecipe
 from sandboxes.docker.client import Engine
+from sandboxes.scratch import Scratch
 
 Transport = Literal["auto", "socket", "port"]
 
@@ -30,6 +30,7 @@ class Channel:
     folder: Path | None = None
     network: str = ""
     host: str = ""
+    scratch: Scratch | None = field(default=None, repr=False, compare=False)
 
     @property
     def describe(self) -> str:
@@ -67,17 +68,15 @@ class Channel:
 
     def remove(self) -> None:
         """Remove the socket's folder."""
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        if self.scratch is not None:
+            self.scratch.close()
 
 
 def socket_channel(recipe: ServerRecipe) -> Channel:
     """Return a channel through a new folder that only this user can enter; the server may write in its inner part."""
-    folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=_short_root(posixpath.basename(recipe.socket))))
-    inner = _shared(folder)
-    inner.mkdir()
-    inner.chmod(0o777)
-    return Channel(recipe, folder)
+    scratch = Scratch(root=_short_root(posixpath.basename(recipe.socket)))
+    scratch.path.chmod(0o777)
+    return Channel(recipe, scratch.folder, scratch=scratch)
 
 
 def _shared(folder: Path) -> Path:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import docker
@@ -17,6 +16,7 @@ from sandboxes.images.base import TOOL_PACKAGES, VERSION, Refusal, built_tag, in
 from sandboxes.images.local import describe
 from sandboxes.images.slim import reduce
 from sandboxes.locks import exclusive
+from sandboxes.scratch import Scratch
 
 _TOOL = "mmdebstrap"
 
@@ -50,8 +50,8 @@ class DebianBuild:
             notice(f"installing {_TOOL}, about 15 s")
             apt.install((_TOOL,))
         notice(f"building the base image for {recipe.dialect} from Debian packages, about 30 s")
-        with tempfile.TemporaryDirectory(prefix="sqlassay-base-") as folder:
-            full, slim = Path(folder) / "full.tar", Path(folder) / "slim.tar"
+        with Scratch("base") as folder:
+            full, slim = folder / "full.tar", folder / "slim.tar"
             _unpack(recipe.debian, mirror, full)
             try:
                 version = reduce(full, slim, recipe)
