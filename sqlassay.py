@@ -92,7 +92,14 @@ def guard(sql: str, dialect: str, *, catalog: Catalog | None = None, profile: st
 
     rules = adapter(dialect).rules
     with Parser() as parser:
-        parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=rules.sqlglot_dialect, brief=True)
+        parsed = parser.parse(
+            sql,
+            dialect,
+            catalog,
+            sqlglot_dialect=rules.sqlglot_dialect,
+            cte_scope=rules.cte_scope,
+            brief=True,
+        )
         return check(parsed, rules, catalog, profile=profile)
 
 

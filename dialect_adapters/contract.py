@@ -57,10 +57,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Pins:
-    """Session settings that make two runs give the same bytes; the clock is None where it runs freely."""
+    """Session settings that make two runs give the same bytes; the clock is None where it runs freely.
+
+    A clock that is not `clock_required` runs freely where the server cannot be told what to say.
+    """
 
     clock: datetime | None = None
     time_zone: str = "UTC"
+    clock_required: bool = True
 
 
 class StatementError(Exception):
@@ -166,6 +170,11 @@ class ServerRecipe:
     mark: str = ""
 
 
+CteScope = Literal["earlier", "recursive", "all"]
+"""Which CTEs the body of one sees: `earlier` those before it (with RECURSIVE itself too) and none of a WITH around the
+same query expression; `recursive` the same, but with RECURSIVE all of its WITH; `all` always all of its WITH."""
+
+
 @dataclass(frozen=True, slots=True)
 class GrammarRules:
     """What the guard may let through for this engine; allow-lists, as data, lower-cased.
@@ -181,7 +190,9 @@ class GrammarRules:
     `{d '…'}`, and `comment_words` that may stand in an executable comment. `known_functions` is every function the
     engine has, so that a call of one it lacks is told from a call of one that is not allowed (empty = not known).
     `types` are the types beside the standard's own that a cast may name, where a type of the snapshot's can run code
-    (a domain's CHECK); empty = any.
+    (a domain's CHECK); empty = any. `cte_scope` says which CTEs of one WITH a query in it sees. A utility's group
+    `setting` names no object; where a pack limits what is visible, only those pass and those whose `table` is visible,
+    unless `others` says that they tell of other objects; nor is a call of `catalogue_functions` let through then.
     """
 
     sqlglot_dialect: str
@@ -217,6 +228,8 @@ class GrammarRules:
     comment_words: frozenset[str] = frozenset()
     known_functions: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
+    cte_scope: CteScope = "earlier"
+    catalogue_functions: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

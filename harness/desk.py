@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,7 +21,7 @@ from sandboxes.station import Station
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What holds for every statement of a run, whoever runs it."""
+    """What holds for every statement of a run, whoever runs it; `day` is the midnight (UTC) the run began on."""
 
     dialect: str
     grammar: GrammarRules
@@ -31,12 +32,20 @@ class Rules:
     limits: Limits
     gold_limits: Limits
     clock: datetime | None
+    day: datetime
     metrics: tuple[Metric, ...]
     settings: MetricSettings
 
-    def pins(self, case: Case) -> Pins:
-        """Return the session pins of a case: its own clock, else the run's."""
-        return Pins(clock=case.clock or self.clock)
+    def pins(self, case: Case, flags: Sequence[str]) -> Pins:
+        """Return the session pins of one statement: its case's clock, else the run's.
+
+        Without either, a statement that the guard flags (it may read the clock) sees the day the run began on, where
+        the engine can be told: gold and prediction run at different times and must not differ by that alone.
+        """
+        clock = case.clock or self.clock
+        if clock is None and flags:
+            return Pins(clock=self.day, clock_required=False)
+        return Pins(clock=clock)
 
     def case_limits(self, case: Case) -> Limits:
         """Return the limits of a prediction: a case may tighten them, never loosen them."""
@@ -70,4 +79,5 @@ class Desk:
             self.rules.dialect,
             catalog or self.rules.image.catalog(snapshot_id),
             sqlglot_dialect=self.rules.grammar.sqlglot_dialect,
+            cte_scope=self.rules.grammar.cte_scope,
         )

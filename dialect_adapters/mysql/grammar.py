@@ -30,6 +30,10 @@ RULES = GrammarRules(
         (r"[\\{}$@?]|:=", "a variable, parameter or escape outside a literal"),
         (r"\bfor\s+(?:update|share)\b|\block\s+in\s+share\s+mode\b", "a locking clause"),
         (r"\bprocedure\s+analyse\b", "PROCEDURE ANALYSE"),
+        (
+            r"\) (?:\( )+with\b",
+            "a WITH inside a WITH's own query, where MySQL forgets the outer one and the parser does not",
+        ),
         (r"\bsql_calc_found_rows\b", "SQL_CALC_FOUND_ROWS changes the session"),
     ),
     allowed_statements=frozenset({"select", "union", "intersect", "except", "values"}),
@@ -48,7 +52,7 @@ RULES = GrammarRules(
         r"show(?: full)? tables" + _LIKE,
         rf"show(?: extended)?(?: full)? (?:columns|fields) (?:from|in) {_TABLE}{_LIKE}",
         rf"show (?:index|indexes|keys) (?:from|in) {_TABLE}",
-        rf"show create (?:table|view) {_TABLE}",
+        rf"show (?P<others>create) (?:table|view) {_TABLE}",
         rf"(?:describe|desc|explain) (?!(?:{_EXPLAINABLE})\b){_TABLE}(?: {_NAME})?",
     ),
     string_prefixes=("b", "x"),
@@ -56,6 +60,7 @@ RULES = GrammarRules(
     double_quoted_strings=True,
     odbc_literals=True,
     dash_comment_needs_blank=True,
+    cte_scope="earlier",
     comment_words=frozenset({"sql_no_cache", "straight_join", "high_priority", "sql_small_result", "sql_big_result"}),
 )
 """The rules: allow-lists are data, names are lower-case."""

@@ -58,7 +58,7 @@ RULES = GrammarRules(
         tablesample
         """),
     gaming_literals=frozenset({"now", "today", "tomorrow", "yesterday"}),
-    utilities=(rf"show (?:{_SHOWABLE}|{_SHOWABLE_TOO})",),
+    utilities=(rf"show (?P<setting>{_SHOWABLE}|{_SHOWABLE_TOO})",),
     types=words("""
         box cidr circle inet jsonpath line lseg macaddr macaddr8 path point polygon refcursor tid tsquery tsvector
         varbit xid xid8 char name
@@ -67,5 +67,6 @@ RULES = GrammarRules(
     escape_prefixes=("e",),
     dash_comment_ends="\n\r",
     functional_notation=True,
+    cte_scope="recursive",
 )
 """The rules: allow-lists are data, names are lower-case."""

@@ -8,8 +8,8 @@ from dialect_adapters.contract import GrammarRules
 from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _NAME = r"(?:\"[^\"]+\"|`[^`]+`|\[[^\]]+\]|'[^']+'|\w+)"
-_TABLE_PRAGMAS = "table_info|table_xinfo|foreign_key_list|index_list"
-_READ_PRAGMAS = "user_version|schema_version|foreign_keys|encoding|page_count|page_size|table_list|collation_list"
+_TABLE_PRAGMAS = "table_info|table_xinfo|index_list"
+_READ_PRAGMAS = "user_version|schema_version|foreign_keys|encoding|page_count|page_size|collation_list"
 
 _EXTENSIONS = words("readfile writefile edit fsdir lsmode shell_add_schema sqlite3_exec eval")
 """Functions of extensions that act outside the database: never a slip, whether installed or not."""
@@ -23,7 +23,7 @@ RULES = GrammarRules(
     visible_system_tables=frozenset({"sqlite_master", "sqlite_schema"}),
     rejected_text=((r"[\\{}$@?:#]", "a parameter or a character SQLite and the parser may read differently"),),
     allowed_statements=frozenset({"select", "union", "intersect", "except", "values"}),
-    pragmas=frozenset((_TABLE_PRAGMAS + "|" + _READ_PRAGMAS).split("|")),
+    pragmas=frozenset((_TABLE_PRAGMAS + "|" + _READ_PRAGMAS).split("|")) | {"foreign_key_list", "table_list"},
     identifier_quotes='"`',
     paren_words=PAREN_WORDS | frozenset({"glob", "regexp", "match", "indexed", "nvarchar", "clob", "key"}),
     system_prefixes=("sqlite_", "pragma_"),
@@ -32,12 +32,16 @@ RULES = GrammarRules(
     gaming_words=frozenset({"rowid", "oid", "_rowid_", "current_date", "current_time", "current_timestamp"}),
     gaming_literals=frozenset({"now"}),
     utilities=(
-        rf"pragma (?:main\.)?(?:{_TABLE_PRAGMAS}) ?\( ?(?P<table>{_NAME}) ?\)",
+        rf"pragma (?:main\.)?(?:{_TABLE_PRAGMAS}|(?P<others>foreign_key_list)) ?\( ?(?P<table>{_NAME}) ?\)",
         rf"pragma (?:main\.)?index_(?:info|xinfo) ?\( ?{_NAME} ?\)",
-        rf"pragma (?:main\.)?(?:{_READ_PRAGMAS})",
+        rf"pragma (?:main\.)?(?:table_list|(?P<setting>{_READ_PRAGMAS}))",
     ),
     string_prefixes=("x",),
     bracket_identifiers=True,
     leading_bom=True,
+    cte_scope="all",
+    catalogue_functions=frozenset(
+        f"pragma_{pragma}" for pragma in (*_TABLE_PRAGMAS.split("|"), "foreign_key_list", "index_info", "index_xinfo")
+    ),
 )
 """The rules: allow-lists are data, names are lower-case."""

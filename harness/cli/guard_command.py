@@ -35,7 +35,14 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
     rejected = flagged = 0
     with Parser() as parser:
         for statement in statements:
-            parsed = parser.parse(statement.sql, dialect, tables, sqlglot_dialect=rules.sqlglot_dialect, brief=True)
+            parsed = parser.parse(
+                statement.sql,
+                dialect,
+                tables,
+                sqlglot_dialect=rules.sqlglot_dialect,
+                cte_scope=rules.cte_scope,
+                brief=True,
+            )
             verdict = check(parsed, rules, tables, profile=profile)
             rejected += not verdict.allowed
             flagged += bool(verdict.flags)

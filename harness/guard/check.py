@@ -79,7 +79,10 @@ def _utility(lexed: Lexed, sql: str, rules: GrammarRules, names: Names) -> Guard
         match = re.fullmatch(pattern, text, re.IGNORECASE)
         if match is None:
             continue
-        table, schema = (_bare(match.groupdict().get(group)) for group in ("table", "schema"))
+        groups = match.groupdict()
+        table, schema = (_bare(groups.get(group)) for group in ("table", "schema"))
+        if names.visible is not None and groups.get("setting") is None and (table is None or groups.get("others")):
+            return GuardVerdict(False, "it tells of objects that are not visible to this case", node="catalogue")
         trouble = None if table is None else table_trouble(table, schema, names)
         if trouble is not None:
             return GuardVerdict(False, trouble[0], node=trouble[1])

@@ -65,9 +65,10 @@ def table_trouble(name: str, schema: str | None, names: Names) -> Trouble | None
     """Say why a table may not be read, None where it may."""
     rules = names.rules
     full = name if schema is None else f"{schema}.{name}"
-    if full in rules.visible_system_tables:
+    system = schema in rules.system_schemas or (name.startswith(rules.system_prefixes) and name not in names.tables)
+    if full in rules.visible_system_tables and not (system and names.visible is not None):
         return None
-    if schema in rules.system_schemas or (name.startswith(rules.system_prefixes) and name not in names.tables):
+    if system:
         return f"'{full}' belongs to the system", "table"
     if names.catalog is None and not (schema or "").isascii():
         return f"'{full}' may fold to a schema of the system", "table"
@@ -153,7 +154,8 @@ def call_trouble(
     A name before a parenthesis is a call unless it is a keyword or heads a column list; the parser says how many
     column lists a name heads, and not one more may be written.
     """
-    allowed = names.rules.functions | names.rules.paren_words | keywords
+    hidden = frozenset[str]() if names.visible is None else names.rules.catalogue_functions
+    allowed = (names.rules.functions | names.rules.paren_words | keywords) - hidden
     heads = Counter(list_names)
     # The first word of a statement is a verb, never a call.
     for index, token in enumerate(tokens[1:-1], 1):

@@ -29,14 +29,16 @@ _EXPLAIN = re.compile(
 )
 
 
-def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, brief: bool = False) -> dict[str, Any]:
+def facts_of(
+    sql: str, dialect: str, tables: dict[str, list[str]] | None, *, scope: str = "earlier", brief: bool = False
+) -> dict[str, Any]:
     """Return the facts about one text as JSON values; whatever goes wrong becomes `error`.
 
     `brief` leaves out what only metrics and comparison read: normal forms, order and the text written anew.
     """
     facts: dict[str, Any] = {"parser": PARSER}
     try:
-        facts.update(_facts(sql, dialect, tables, brief=brief))
+        facts.update(_facts(sql, dialect, tables, scope=scope, brief=brief))
     except SqlglotError as error:
         facts["error"] = f"{SYNTAX_ERROR}: {message(error, sql)}"
     except RecursionError:
@@ -48,7 +50,7 @@ def facts_of(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, bri
     return facts
 
 
-def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, brief: bool) -> dict[str, Any]:
+def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, scope: str, brief: bool) -> dict[str, Any]:
     """Tokenise, measure, parse and read the tree of one text."""
     # A byte order mark is kept out of the parser and its place is kept, so that positions hold.
     text = " " + sql[1:] if sql.startswith("\ufeff") else sql
@@ -75,8 +77,8 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, brief
         return {**facts, "error": "no statement"}
     facts["rejected"] = [(tree.key, tree.sql(dialect=dialect)[:80]) for tree in trees if isinstance(tree, exp.Command)]
     facts["second"] = second_reading(sql, dialect)
-    resolver = Resolver(tables)
-    facts |= _tree_facts(trees, dialect)
+    resolver = Resolver(tables, scope)
+    facts |= _tree_facts(trees, dialect, scope)
     if not brief:
         facts |= _normal_facts(trees[0], text, tokens, dialect, resolver)
     elif tables:
@@ -85,7 +87,7 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, brief
     return {**facts, "unresolved": [name for each in trees for name in resolver.unresolved(each)]}
 
 
-def _tree_facts(trees: list[exp.Expr], dialect: str) -> dict[str, Any]:
+def _tree_facts(trees: list[exp.Expr], dialect: str, scope: str) -> dict[str, Any]:
     """Read what stands anywhere in the statements, and the kind of the first."""
     fold = folds_quoted(dialect)
     nodes = [node for tree in trees for node in tree.walk()]
@@ -93,7 +95,7 @@ def _tree_facts(trees: list[exp.Expr], dialect: str) -> dict[str, Any]:
         "root": _root(trees[0]).key,
         "nodes": sorted({node.key for node in nodes}),
         "functions": sorted({_function(node) for node in nodes if isinstance(node, exp.Func)} - {""}),
-        "tables": [ref for tree in trees for ref in tables_of(tree, fold=fold)],
+        "tables": [ref for tree in trees for ref in tables_of(tree, scope, fold=fold)],
         "literals": [node.name for node in nodes if isinstance(node, exp.Literal)],
         "types": sorted({_type(node) for node in nodes if isinstance(node, exp.DataType)} - {""}),
         "list_names": [name for node in nodes for name in _list_name(node)],

@@ -66,19 +66,28 @@ class Parser:
             self._stop()
 
     def parse(
-        self, sql: str, dialect: str, catalog: Catalog | None = None, *, sqlglot_dialect: str, brief: bool = False
+        self,
+        sql: str,
+        dialect: str,
+        catalog: Catalog | None = None,
+        *,
+        sqlglot_dialect: str,
+        cte_scope: str = "earlier",
+        brief: bool = False,
     ) -> ParsedQuery:
         """Return the facts about one text; a text that cannot be parsed has `error` set. Never raises on any text.
 
+        `cte_scope` is the dialect's own (`GrammarRules`); the default sees the fewest CTEs, hence the most tables.
         `brief` leaves out what the guard does not read (normal forms, order), for twice the pace.
         """
         size = len(sql.encode("utf-8", "surrogatepass"))
         if size > MAX_BYTES:
             return ParsedQuery(sql, dialect, "none", error=f"text of {size} bytes is longer than {MAX_BYTES}")
+        request = {"sql": sql, "dialect": sqlglot_dialect, "scope": cte_scope, "brief": brief}
         with self._lock:
             for attempt in (1, 2):
                 try:
-                    return _query(sql, dialect, self._ask(sql, catalog, sqlglot_dialect, brief=brief))
+                    return _query(sql, dialect, self._ask(request, catalog))
                 except TimeoutError:
                     self._stop()
                     return ParsedQuery(sql, dialect, "sqlglot", error=f"not parsed within {self._deadline:g} s")
@@ -89,10 +98,10 @@ class Parser:
                         return ParsedQuery(sql, dialect, "sqlglot", error="the parser died on this text")
         raise AssertionError("unreachable")
 
-    def _ask(self, sql: str, catalog: Catalog | None, sqlglot_dialect: str, *, brief: bool) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], catalog: Catalog | None) -> dict[str, Any]:
         """Send one text and return the worker's facts."""
         if self._sock is None:
-            self._start(sqlglot_dialect)
+            self._start(request["dialect"])
         sock = cast(socket.socket, self._sock)
         deadline = time.monotonic() + self._deadline
         sock.settimeout(self._deadline)
@@ -101,7 +110,7 @@ class Parser:
             tables = {table.name.lower(): [column.name for column in table.columns] for table in catalog.tables}
             send(sock, {"catalog": key, "tables": tables})
             self._sent.add(cast(int, key))
-        send(sock, {"sql": sql, "dialect": sqlglot_dialect, "use": key, "brief": brief})
+        send(sock, {**request, "use": key})
         return cast(dict[str, Any], receive(sock, deadline))
 
     def _remember(self, catalog: Catalog) -> int:

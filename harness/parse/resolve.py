@@ -25,8 +25,9 @@ class Sources:
 class Resolver:
     """Resolves the columns of one text; nodes copied are counted, so that nested aliases cannot explode."""
 
-    def __init__(self, tables: Mapping[str, list[str]] | None) -> None:
-        """Take the catalogue's columns by lower-cased table name."""
+    def __init__(self, tables: Mapping[str, list[str]] | None, scope: str = "earlier") -> None:
+        """Take the catalogue's columns by lower-cased table name, and the dialect's scope of CTEs."""
+        self._scope = scope
         self.tables = tables or {}
         self.columns = {column.lower() for columns in self.tables.values() for column in columns}
         self._left = _BUDGET
@@ -143,6 +144,9 @@ class Resolver:
         if with_ is None:
             return env
         grown = dict(env)
+        if self._scope == "all" or (self._scope == "recursive" and with_.args.get("recursive")):
+            # Seen before they are defined: no table's columns, and not known yet.
+            grown.update((cte.alias.lower(), None) for cte in with_.expressions)
         for cte in with_.expressions:
             alias = cte.args.get("alias")
             if alias is None:

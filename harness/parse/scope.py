@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterator
 
 from sqlglot import exp
@@ -10,22 +11,28 @@ from sqlglot.dialects.dialect import Dialect, NormalizationStrategy
 Ref = tuple[str, str | None, str | None, bool]
 """Name, schema, catalogue and whether the name was quoted."""
 
+_SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_ARMS = (exp.Subquery, exp.SetOperation, exp.Paren)
+_WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+
 
 def folds_quoted(dialect: str) -> bool:
     """Return whether quoted names ignore case too; where they do not, "A" is another name than a."""
     return Dialect.get_or_raise(dialect).normalization_strategy is not NormalizationStrategy.LOWERCASE
 
 
-def tables_of(tree: exp.Expr, *, fold: bool) -> list[Ref]:
-    """Return every physical table a tree can read, also those named by `x IN tab`."""
+def tables_of(tree: exp.Expr, scope: str, *, fold: bool) -> list[Ref]:
+    """Return every physical table a tree can read, also those named by `x IN tab`; `scope` is the dialect's own."""
     found: set[Ref] = set()
     for table in tree.find_all(exp.Table):
         name = table.this
-        if isinstance(name, exp.Identifier) and not _is_cte(table, name, fold=fold) and table.arg_key != "indexed":
+        if table.arg_key == "indexed" or not isinstance(name, exp.Identifier):
+            continue
+        if _is_target(table) or not _is_cte(table, name, scope, fold=fold):
             found.add((name.name.lower(), _part(table, "db"), _part(table, "catalog"), bool(name.args.get("quoted"))))
     for inside in tree.find_all(exp.In):
         field = inside.args.get("field")
-        if isinstance(field, exp.Column) and not _is_cte(field, field.this, fold=fold):
+        if isinstance(field, exp.Column) and not _is_cte(field, field.this, scope, fold=fold):
             found.add((field.name.lower(), field.table.lower() or None, field.db.lower() or None, False))
         elif isinstance(field, exp.Literal):
             found.add((field.name.lower(), None, None, True))
@@ -38,34 +45,61 @@ def _part(table: exp.Table, key: str) -> str | None:
     return part.name.lower() if isinstance(part, exp.Expr) and part.name else None
 
 
-def _is_cte(node: exp.Expr, name: exp.Expr, *, fold: bool) -> bool:
+def _is_target(table: exp.Table) -> bool:
+    """Return True for the table a statement writes to: never a CTE, whatever WITH says."""
+    node = table.parent if isinstance(table.parent, exp.Schema) else table
+    return isinstance(node.parent, _WRITES) and node.arg_key in {"this", "tables"}
+
+
+def _is_cte(node: exp.Expr, name: exp.Expr, scope: str, *, fold: bool) -> bool:
     """Return True where the name surely means a CTE in sight at this place; in doubt it is a table."""
     if node.args.get("db") is not None or node.args.get("table") is not None:
         return False
     wanted = _spelling(name, fold=fold)
     return any(
-        _spelling(cte.args["alias"].this, fold=fold) == wanted for cte in _in_sight(node) if cte.args.get("alias")
+        _spelling(cte.args["alias"].this, fold=fold) == wanted
+        for cte in _in_sight(node, scope)
+        if cte.args.get("alias")
     )
 
 
 def _spelling(name: exp.Expr, *, fold: bool) -> str:
-    """Return a name as the engine compares it."""
-    return name.name if name.args.get("quoted") and not fold else name.name.lower()
+    """Return a name as the engine compares it: only ASCII letters are the same in both cases to every engine."""
+    return name.name if name.args.get("quoted") and not fold else name.name.translate(_SMALL)
 
 
-def _in_sight(node: exp.Expr) -> Iterator[exp.CTE]:
-    """Yield the CTEs a node may refer to: those of enclosing queries, and only earlier ones from inside a CTE."""
+def _in_sight(node: exp.Expr, scope: str) -> Iterator[exp.CTE]:
+    """Yield the CTEs a node may refer to: those of enclosing queries and, inside a CTE, those its dialect shows it."""
     child, parent = node, node.parent
     while parent is not None:
         if isinstance(parent, exp.With) and isinstance(child, exp.CTE):
-            ctes = parent.expressions
-            # Identity, not equality: two CTEs may have the same text.
-            place = next(index for index, cte in enumerate(ctes) if cte is child)
-            yield from ctes if parent.args.get("recursive") else ctes[:place]
+            yield from _siblings(parent, child, scope)
             child, parent = parent, parent.parent
         else:
             with_ = parent.args.get("with_")
-            if with_ is not None and with_ is not child:
+            if with_ is not None and with_ is not child and not (scope == "earlier" and _overruled(parent)):
                 yield from with_.expressions
         if parent is not None:
             child, parent = parent, parent.parent
+
+
+def _siblings(with_: exp.With, cte: exp.CTE, scope: str) -> list[exp.CTE]:
+    """Return the CTEs of one WITH that the body of one of them sees."""
+    recursive = bool(with_.args.get("recursive"))
+    if scope == "all" or (scope == "recursive" and recursive):
+        return list(with_.expressions)
+    # Identity, not equality: two CTEs may have the same text.
+    place = next(index for index, each in enumerate(with_.expressions) if each is cte)
+    return list(with_.expressions[: place + 1 if recursive else place])
+
+
+def _overruled(query: exp.Expr) -> bool:
+    """Return True where an arm or the inside of a query expression has a WITH of its own, which MySQL puts in its place."""
+    arms = [query]
+    while arms:
+        arm = arms.pop()
+        if arm is not query and arm.args.get("with_") is not None:
+            return True
+        if isinstance(arm, _ARMS):
+            arms.extend(part for part in (arm.this, arm.args.get("expression")) if isinstance(part, exp.Expr))
+    return False

@@ -47,6 +47,6 @@ def _serve(sock: socket.socket, dialect: str) -> None:
         # Should the parent be gone while a text loops, the default action of the alarm ends this process.
         signal.alarm(_ORPHAN_SECONDS)
         tables = catalogs.get(request["use"])
-        answer = facts_of(request["sql"], request["dialect"], tables, brief=request["brief"])
+        answer = facts_of(request["sql"], request["dialect"], tables, scope=request["scope"], brief=request["brief"])
         signal.alarm(0)
         send(sock, answer)

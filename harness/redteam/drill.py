@@ -87,7 +87,7 @@ class Lane:
     def __init__(self, site: Site, plan: Plan, neighbour: Callable[[], bool]) -> None:
         """Start nothing yet."""
         self._rules: GrammarRules = site.adapter.rules
-        self._catalog = site.image.catalog(site.target.snapshot.id)
+        self._catalog = site.target.shown(site.image.catalog(site.target.snapshot.id))
         self._visible = site.target.visible
         self._plan = plan
         self._parser = Parser()

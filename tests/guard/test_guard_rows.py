@@ -78,10 +78,11 @@ def parser() -> Iterator[Parser]:
 
 def _check(parser: Parser, sql: str, dialect: str, catalog: Catalog | None, **options: Any) -> GuardVerdict:
     """Parse and guard one text."""
-    spoken = _rules(dialect).sqlglot_dialect
-    verdict = check(parser.parse(sql, dialect, catalog, sqlglot_dialect=spoken), _rules(dialect), catalog, **options)
-    brief = parser.parse(sql, dialect, catalog, sqlglot_dialect=spoken, brief=True)
-    assert check(brief, _rules(dialect), catalog, **options) == verdict
+    rules = _rules(dialect)
+    spoken = {"sqlglot_dialect": rules.sqlglot_dialect, "cte_scope": rules.cte_scope}
+    verdict = check(parser.parse(sql, dialect, catalog, **spoken), rules, catalog, **options)
+    brief = parser.parse(sql, dialect, catalog, **spoken, brief=True)
+    assert check(brief, rules, catalog, **options) == verdict
     return verdict
 
 
@@ -91,7 +92,10 @@ def test_every_row_gets_its_verdict(parser: Parser, row: dict[str, Any]) -> None
     if row.get("second") and find_spec("pglast") is None:
         pytest.skip("a row for the second parser, extra `guard`")
     catalog = _catalog(row["dialect"], _TABLE["catalogues"][row["dialect"]])
-    verdict = _check(parser, row["sql"], row["dialect"], catalog, profile=row.get("profile", "dql"))
+    options: dict[str, Any] = {"profile": row.get("profile", "dql")}
+    if "visible" in row:
+        options["visible"] = frozenset(row["visible"])
+    verdict = _check(parser, row["sql"], row["dialect"], catalog, **options)
     assert verdict.allowed is row["allowed"], verdict.reason
     assert (verdict.node, verdict.statement) == (row.get("node"), row.get("statement"))
     assert len(verdict.flags) == row.get("flags", 0)
