@@ -56,8 +56,8 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
     started = time.monotonic()
     predicted = None
     if decision is None and prediction is not None and prediction.sql is not None and route.snapshot is not None:
-        flagged = guard is not None and bool(guard.flags)
-        predicted, decision = _execute(case, prediction.sql, route.snapshot, desk, flagged=flagged)
+        flags = guard.flags if guard is not None else ()
+        predicted, decision = _execute(case, prediction.sql, route.snapshot, flags, desk)
     sandbox_seconds = time.monotonic() - started
     best, execution = _compare(case, gold, predicted, policy, route.snapshot or case.snapshot, desk)
     verdict, reason = decision or _compared(execution)
@@ -158,13 +158,13 @@ def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
 
 
 def _execute(
-    case: Case, sql: str, snapshot_id: str, desk: Desk, *, flagged: bool
+    case: Case, sql: str, snapshot_id: str, flags: Sequence[str], desk: Desk
 ) -> tuple[Outcome | None, Decision | None]:
     """Run the predicted statement; a lost sandbox or a setup that fails is our fault, a failure the agent's."""
-    limits, pins = desk.rules.case_limits(case), desk.rules.pins(case)
+    limits, pins = desk.rules.case_limits(case), desk.rules.pins(case, flags)
     try:
         if case.query_type == "dql":
-            outcome = desk.station.run(snapshot_id, sql, limits, pins, flagged=flagged)
+            outcome = desk.station.run(snapshot_id, sql, limits, pins, flagged=bool(flags))
         else:
             outcome = desk.station.change(snapshot_id, plan(case, sql, desk.rules.dialect), limits, pins)
     except GoldBrokenError as error:

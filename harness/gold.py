@@ -10,6 +10,7 @@ from cases.errors import GoldBrokenError, InfrastructureError, SandboxStartError
 from cases.outcome import Changed, Failure, Outcome, Rows
 from cases.relation import Relation
 from cases.verdicts import FailureKind
+from dialect_adapters.contract import Pins
 from harness.change import plan
 from harness.desk import Desk
 from harness.guard import check
@@ -32,28 +33,31 @@ def _answer(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
         SandboxStartError: no gold can be run at all; the run ends.
     """
     parsed = desk.parse(sql, case.snapshot)
+    verdict = check(parsed, desk.rules.grammar, desk.rules.image.catalog(case.snapshot), profile=case.query_type)
+    pins = desk.rules.pins(case, verdict.flags)
     if case.query_type != "dql":
-        return _answer_change(case, sql, parsed, desk)
-    key = _key(case, sql, desk)
+        return _answer_change(case, sql, parsed, pins, desk)
+    key = _key(case, sql, pins, desk)
     kept = cache.read(key)
     if kept is not None:
         return GoldAnswer(sql, parsed, kept.relation, kept.probe, seconds=kept.seconds, cached=True)
     try:
-        outcome = _run(case, sql, desk)
-        probe = _probe(case, parsed, desk) if isinstance(outcome, Rows) else None
+        outcome = _run(case, sql, pins, desk)
+        probe = _probe(case, parsed, pins, desk) if isinstance(outcome, Rows) else None
     except SandboxStartError:
         raise
     except InfrastructureError as error:
         return GoldAnswer(sql, parsed, None, failure=str(error), infrastructure=True)
     if isinstance(outcome, Rows):
         answer = GoldAnswer(sql, parsed, outcome.relation, probe, seconds=outcome.seconds)
-        if _repeatable(parsed, case, desk):
+        # What the guard flags may read the clock or be random: a later run would not get the same rows.
+        if verdict.allowed and not verdict.flags:
             cache.write(key, answer)
         return answer
     return _failed(sql, parsed, outcome)
 
 
-def _answer_change(case: Case, sql: str, parsed: ParsedQuery, desk: Desk) -> GoldAnswer:
+def _answer_change(case: Case, sql: str, parsed: ParsedQuery, pins: Pins, desk: Desk) -> GoldAnswer:
     """Return the state one gold change leaves on a throwaway server of its own; it is never kept between runs.
 
     Raises:
@@ -61,7 +65,7 @@ def _answer_change(case: Case, sql: str, parsed: ParsedQuery, desk: Desk) -> Gol
     """
     change = plan(case, sql, desk.rules.dialect)
     try:
-        outcome = desk.station.change(case.snapshot, change, desk.rules.gold_limits, desk.rules.pins(case))
+        outcome = desk.station.change(case.snapshot, change, desk.rules.gold_limits, pins)
     except SandboxStartError:
         raise
     except GoldBrokenError as error:
@@ -76,26 +80,20 @@ def _answer_change(case: Case, sql: str, parsed: ParsedQuery, desk: Desk) -> Gol
     return GoldAnswer(sql, parsed, None, seconds=outcome.seconds, changed=outcome)
 
 
-def _run(case: Case, sql: str, desk: Desk) -> Outcome:
+def _run(case: Case, sql: str, pins: Pins, desk: Desk) -> Outcome:
     """Run one gold statement under gold's own limits."""
-    return desk.station.run(case.snapshot, sql, desk.rules.gold_limits, desk.rules.pins(case))
+    return desk.station.run(case.snapshot, sql, desk.rules.gold_limits, pins)
 
 
-def _probe(case: Case, parsed: ParsedQuery, desk: Desk) -> Relation | None:
+def _probe(case: Case, parsed: ParsedQuery, pins: Pins, desk: Desk) -> Relation | None:
     """Run the gold once more with its hidden order keys, to learn tie groups and cut ties; None where impossible."""
     if parsed.order is None or parsed.order.probe_sql is None:
         return None
-    outcome = _run(case, parsed.order.probe_sql, desk)
+    outcome = _run(case, parsed.order.probe_sql, pins, desk)
     if isinstance(outcome, Rows):
         return outcome.relation
     _log.info("case %s: hidden order keys could not be read (%s)", case.id, outcome)
     return None
-
-
-def _repeatable(parsed: ParsedQuery, case: Case, desk: Desk) -> bool:
-    """Return whether a later run would get the same rows: nothing random, nothing that reads the clock."""
-    verdict = check(parsed, desk.rules.grammar, desk.rules.image.catalog(case.snapshot))
-    return verdict.allowed and not verdict.flags
 
 
 def _failed(sql: str, parsed: ParsedQuery, outcome: Outcome) -> GoldAnswer:
@@ -112,10 +110,9 @@ def _failed(sql: str, parsed: ParsedQuery, outcome: Outcome) -> GoldAnswer:
     return GoldAnswer(sql, parsed, None, failure="a dql gold changed state instead of returning rows")
 
 
-def _key(case: Case, sql: str, desk: Desk) -> GoldKey:
+def _key(case: Case, sql: str, pins: Pins, desk: Desk) -> GoldKey:
     """Name everything a gold answer depends on."""
     image = desk.rules.image
-    pins = desk.rules.pins(case)
     return GoldKey(
         image=image.key,
         engine_version=image.catalog(case.snapshot).engine_version,

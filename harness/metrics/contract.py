@@ -26,3 +26,4 @@ class Metric:
     formula: str
     range: tuple[float, float]
     compute: Callable[[Evidence, Ask | None], Score]
+    higher_is_better: bool = True

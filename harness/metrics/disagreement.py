@@ -31,5 +31,6 @@ DISAGREEMENT = Metric(
     formula="1 if |structural − execution_score| > t else 0",
     range=(0.0, 1.0),
     compute=_compute,
+    higher_is_better=False,
 )
 """The metric."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Protocol, cast
 
+from cases.errors import InfrastructureError
 from cases.extensions import installed, load
 from harness.reports.escape import one_line
 from harness.results.run_result import RunResult
@@ -38,14 +38,25 @@ def report(name: str) -> Report:
 
 
 def write_all(run: RunResult, folder: Path) -> tuple[Path, ...]:
-    """Write every installed report, in order of name, and return the paths of all files that were written."""
-    return tuple(path for point in installed(GROUP).values() for path in _write(point, run, folder))
+    """Write every installed report, in order of name, and return the paths of all files that were written.
 
+    A stranger's report that fails costs its own files and one logged line.
 
-def _write(point: EntryPoint, run: RunResult, folder: Path) -> tuple[Path, ...]:
-    """Write one report; a failure is one logged line, since the results themselves are safe in the run folder."""
-    try:
-        return tuple(cast(Report, point.load())(run, folder))
-    except Exception as fault:  # noqa: BLE001 - a report is foreign code: whatever it raises, the others still appear
-        _log.warning("report %s failed: %s: %s", point.name, type(fault).__name__, one_line(str(fault)))
-        return ()
+    Raises:
+        InfrastructureError: the folder cannot be written; every report was tried.
+    """
+    written: list[Path] = []
+    unwritable: list[str] = []
+    for point in installed(GROUP).values():
+        try:
+            written += cast(Report, point.load())(run, folder)
+        except OSError as fault:
+            unwritable.append(f"{point.name} ({fault.strerror or one_line(str(fault))})")
+        except Exception as fault:  # noqa: BLE001 - a report is foreign code: whatever it raises, the others still appear
+            _log.warning("report %s failed: %s: %s", point.name, type(fault).__name__, one_line(str(fault)))
+    if unwritable:
+        raise InfrastructureError(
+            f"reports could not be written: {', '.join(unwritable)}",
+            remedy="Free space; results.jsonl holds every result, and another run can be written elsewhere with --out",
+        )
+    return tuple(written)

@@ -7,20 +7,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from cases.case import Case, Prediction
 from cases.errors import InputError
 from cases.pack import Pack
 from cases.predictions import check_known, read_predictions
-from harness.agents.callable import CallableAgent
+from harness.agents.callable import START_SECONDS, CallableAgent
 from harness.agents.contract import Agent
 from harness.agents.file import FileAgent
 from harness.agents.request import AgentRequest
 from harness.desk import Desk
-from harness.run.options import RunConfig
+from harness.run.options import RUNS, RunConfig
 from sandboxes.cache import cache_dir
-
-_RUNS = Path("runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,15 @@ class Asker:
             routes=self.routes,
             trial=trial,
             deadline=self.timeout,
+            context=_context(case, desk),
         )
         return self.agent.predict(request)
+
+
+def _context(case: Case, desk: Desk) -> dict[str, Any]:
+    """Return what the agent may know of its surroundings: the pinned clock, where there is one."""
+    clock = case.clock or desk.rules.clock
+    return {} if clock is None else {"clock": clock.isoformat()}
 
 
 @contextmanager
@@ -61,7 +67,7 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
     digest: str | None = None
     unused: tuple[str, ...] = ()
     if config.agent is not None:
-        asked = CallableAgent(config.agent, hide=_hidden(config, pack))
+        asked = _callable(config, config.agent, pack)
         agent, label, unused = asked, config.agent, asked.problems
     else:
         predictions, label, digest = _predictions(config, pack)
@@ -75,15 +81,28 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
         agent.close()
 
 
+def _callable(config: RunConfig, target: str, pack: Pack) -> CallableAgent:
+    """Return the callable behind its veil; a run folder made for the veil goes again where there is no such agent."""
+    made = config.out is not None and not config.out.exists()
+    try:
+        start_seconds = max(config.agent_timeout, START_SECONDS)
+        return CallableAgent(target, hide=_hidden(config, pack), start_seconds=start_seconds)
+    except InputError:
+        if made and config.out is not None:
+            with suppress(OSError):
+                config.out.rmdir()
+        raise
+
+
 def _hidden(config: RunConfig, pack: Pack) -> tuple[Path, ...]:
     """Return every place where an agent's process could find the gold of this run or of earlier ones."""
-    folders = [cache_dir() / "gold", *((config.out or _RUNS,) if not config.dry_run else ())]
+    folders = [cache_dir() / "gold", *((config.out or RUNS,) if not config.dry_run else ())]
     for folder in folders:
         # A folder that comes later would show; one that cannot be made ends the run when the run folder is made.
         with suppress(OSError):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     whole = (pack.path,) if pack.path.is_dir() else ()
-    return (*whole, *pack.files, *folders, *((_RUNS,) if _RUNS.exists() else ()))
+    return (*whole, *pack.files, *folders, *((RUNS,) if RUNS.exists() else ()))
 
 
 def _predictions(config: RunConfig, pack: Pack) -> tuple[tuple[Prediction, ...], str, str | None]:
@@ -124,7 +143,14 @@ def _unused(predictions: Sequence[Prediction], config: RunConfig) -> tuple[str, 
             field="dialect",
             remedy=f"Choose --dialect {sorted(str(d) for d in other)[0]} or another prediction file",
         )
-    late = sum(p.trial >= config.trials for p in predictions if p.dialect in (None, config.dialect))
+    trials = [p.trial for p in predictions if p.dialect in (None, config.dialect)]
+    if trials and (min(trials) >= config.trials or max(trials) + 1 < config.trials):
+        raise InputError(
+            f"the predictions hold trials {min(trials)} to {max(trials)}, the run asks for 0 to {config.trials - 1}",
+            field="--trials",
+            remedy=f"Trials are numbered from 0; ask for --trials {max(trials) + 1} or give another file",
+        )
+    late = sum(trial >= config.trials for trial in trials)
     if late:
         notes.append(f"{late} predictions are of later trials: raise --trials to judge them")
     return tuple(notes)

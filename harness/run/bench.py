@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from cases.errors import InputError
 from cases.pack import Pack
@@ -10,6 +12,7 @@ from cases.presets import preset
 from dialect_adapters.contract import Adapter, Limits, Mode
 from dialect_adapters.registry import adapter as find_adapter
 from harness.desk import Desk, Rules
+from harness.metrics.contract import Metric
 from harness.metrics.registry import metrics
 from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
@@ -49,7 +52,7 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen) -> Bench
     """
     adapter = find_adapter(config.dialect)
     chosen = metrics(config.metrics)
-    _declared(config, tuple(metric.name for metric in chosen))
+    _declared(config, chosen)
     name = AUTO_PROVIDERS[adapter.recipe.kind] if config.sandbox == "auto" else config.sandbox
     provider = find_provider(name)
     if provider.needs_engine:
@@ -69,18 +72,33 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen) -> Bench
         limits=Limits(timeout=config.timeout, rows=config.row_limit),
         gold_limits=Limits(timeout=config.gold_timeout, rows=config.row_limit),
         clock=config.clock,
+        day=datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0),
         metrics=chosen,
         settings=MetricSettings(alpha=config.alpha, beta=config.beta, disagreement=config.disagreement),
     )
     return Bench(adapter, provider, image, rules, run_id)
 
 
-def _declared(config: RunConfig, names: tuple[str, ...]) -> None:
-    """Refuse a threshold on a metric the run does not compute: it could never hold."""
-    for metric, _ in config.fail_under:
-        if metric not in names:
+def _declared(config: RunConfig, chosen: Sequence[Metric]) -> None:
+    """Refuse a threshold that could never hold, always holds, or means the opposite of what it says."""
+    known = {metric.name: metric for metric in chosen}
+    for name, minimum in config.fail_under:
+        if name not in known:
             raise InputError(
-                f"threshold on '{metric}', which this run does not compute",
+                f"threshold on '{name}', which this run does not compute",
                 field="--fail-under",
-                remedy=f"Metrics of this run: {', '.join(names)}",
+                remedy=f"Metrics of this run: {', '.join(known)}",
+            )
+        low, high = known[name].range
+        if not low <= minimum <= high:
+            raise InputError(
+                f"threshold {minimum:g} on '{name}', whose values go from {low:g} to {high:g}",
+                field="--fail-under",
+                remedy="Give a number in that range",
+            )
+        if not known[name].higher_is_better:
+            raise InputError(
+                f"threshold on '{name}', which is better the lower it is",
+                field="--fail-under",
+                remedy="A threshold is a least value: declare one on another metric",
             )

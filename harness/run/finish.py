@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from cases.errors import InfrastructureError
+from cases.verdicts import ExitCode, worst
 from harness.aggregate import (
     aggregate,
     cause_counts,
@@ -90,7 +92,13 @@ def _percentiles(timings: Sequence[Timing]) -> dict[str, float | None]:
 
 
 def finish(run: RunResult, folder: RunFolder, write_reports: WriteReports) -> RunResult:
-    """Write results.jsonl, timings.jsonl and every report, and return the run."""
+    """Write results.jsonl, timings.jsonl and every report, and return the run; a full disk makes it not whole."""
     folder.finish(run.results, run.timings)
-    write_reports(run, folder.path)
+    try:
+        write_reports(run, folder.path)
+    except InfrastructureError as error:
+        code = worst({run.exit_code, ExitCode.INFRASTRUCTURE})
+        line = f"NOT WHOLE: {error} (exit {int(code)})" if code is ExitCode.INFRASTRUCTURE else run.verdict_line
+        problems = (*run.problems, error.message)
+        return run.model_copy(update={"exit_code": code, "verdict_line": line, "problems": problems})
     return run

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator
 
 from cases.errors import InputError
 from cases.pack import PackSettings
@@ -17,6 +17,9 @@ from cases.policy import Policy, PolicyOverrides
 from cases.presets import merge, preset
 
 DEFAULT_PRESET = "skill"
+
+RUNS = Path("runs")
+"""Where run folders are made, unless --out names another place."""
 
 Layer = tuple[str, "RunOptions"]
 """Where options came from (`command line`, `environment`, `run file`, `pack`) and the options themselves."""
@@ -41,7 +44,7 @@ class RunOptions(BaseModel):
     engine: Literal["auto", "ask", "none"] | None = None
     policy: str | None = None
     metrics: tuple[str, ...] | None = None
-    fail_under: tuple[tuple[str, float], ...] | None = None
+    fail_under: tuple[tuple[str, FiniteFloat], ...] | None = None
     only: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
     limit: int | None = Field(default=None, ge=1)
@@ -60,8 +63,11 @@ class RunOptions(BaseModel):
     @field_validator("metrics", "only", "tags", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
-        """Accept `a,b` beside a list."""
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        """Accept `a,b` beside a list; an empty one (an unset variable in a script) is a mistake, not everything."""
+        found = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        if isinstance(found, list) and not found:
+            raise ValueError("names nothing: leave it out to take all")
+        return tuple(found) if isinstance(found, list) else found
 
     @field_validator("fail_under", mode="before")
     @classmethod

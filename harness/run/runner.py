@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 
 from cases.case import Case, Prediction
 from cases.outcome import Outcome, Rows
@@ -19,20 +18,18 @@ from harness.gold import answer_gold, cases_with_gold
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import GoldAnswer
 from harness.results.records import case_result
-from harness.results.run_result import RunResult
+from harness.results.run_result import Manifest, RunResult
 from harness.run.asking import Asker, open_asker
 from harness.run.bench import Bench, prepare
 from harness.run.finish import Ending, WriteReports, finish, run_result
 from harness.run.manifest import manifest
-from harness.run.options import RunConfig
+from harness.run.options import RUNS, RunConfig
 from harness.run.screen import Screen
 from harness.run.select import select
 from harness.run.workers import Crew
 from harness.store.folder import RunFolder
 from harness.store.gold_cache import GoldCache
 from sandboxes.cache import cache_dir
-
-RUNS = Path("runs")
 
 
 @dataclass(slots=True)
@@ -76,30 +73,35 @@ def run(config: RunConfig, pack: Pack, screen: Screen, *, write_reports: WriteRe
     with open_asker(config, pack) as asker:
         bench = prepare(config, pack, run_id, screen)
         try:
-            book = _Book(problems=list(asker.unused))
-            gold = _gold_phase(config, cases, bench, book, screen)
-            # The first prediction server is up before the manifest is written: it says how this run is really
-            # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
-            first = bench.desk()
-            written = manifest(config, pack, cases, bench, asker, first.station.sandbox.isolation)
             with RunFolder(config.out or RUNS / run_id) as folder:
+                book = _Book(problems=list(asker.unused))
+                gold = _gold_phase(config, cases, bench, book, screen)
+                # The first prediction server is up before the manifest is written: it says how this run is really
+                # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
+                first = bench.desk()
+                written = manifest(config, pack, cases, bench, asker, first.station.sandbox.isolation)
                 folder.write_manifest(written)
                 try:
                     _prediction_phase(config, cases, gold, bench, first, asker, folder, book, screen)
                 except KeyboardInterrupt:
                     book.interrupted = True
-                ending = Ending(
-                    manifest=written,
-                    planned=tuple((case.id, trial) for case in cases for trial in range(config.trials)),
-                    finished=book.finished,
-                    declared=config.fail_under,
-                    problems=tuple(book.problems),
-                    breaches=tuple(book.breaches),
-                    interrupted=book.interrupted,
-                )
+                ending = _ending(config, cases, written, book)
                 return finish(run_result(ending, folder.path.name), folder, write_reports)
         finally:
             bench.provider.close()
+
+
+def _ending(config: RunConfig, cases: Sequence[Case], written: Manifest, book: _Book) -> Ending:
+    """Return how the run ended, with its plan in case order."""
+    return Ending(
+        manifest=written,
+        planned=tuple((case.id, trial) for case in cases for trial in range(config.trials)),
+        finished=book.finished,
+        declared=config.fail_under,
+        problems=tuple(book.problems),
+        breaches=tuple(book.breaches),
+        interrupted=book.interrupted,
+    )
 
 
 def _gold_phase(
@@ -119,7 +121,18 @@ def _gold_phase(
         answers[case_id] = gold
         screen.progress("gold", number, len(tasks))
     book.problems.extend(f"gold left a trace: {line}" for line in crew.drift)
+    book.problems.extend(_broken_alternatives(cases, answers))
     return answers
+
+
+def _broken_alternatives(cases: Sequence[Case], answers: dict[str, tuple[GoldAnswer, ...]]) -> Iterator[str]:
+    """Say which accepted gold statements could not be compared with, where another of their case could."""
+    for case in cases:
+        gold = answers.get(case.id, ())
+        if any(answer.usable for answer in gold):
+            for number, answer in enumerate(gold, 1):
+                if not answer.usable:
+                    yield f"case {case.id}: accepted gold {number} of {len(gold)} failed: {answer.failure}"
 
 
 def _prediction_phase(

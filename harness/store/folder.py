@@ -8,13 +8,14 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from pydantic import ValidationError
 
-from cases.errors import InfrastructureError
+from cases.errors import InfrastructureError, InputError
 from cases.relation import Relation
 from cases.typed_json import relation_to_json
 from harness.results.case_result import CaseResult, Timing
@@ -28,8 +29,13 @@ RELATIONS = "relations"
 
 
 def _line(value: Any) -> str:
-    """Return one JSON line with keys in the given order, non-ASCII kept."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n"
+    """Return one JSON line with keys in the given order, non-ASCII kept; a text that is no Unicode is escaped."""
+    line = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"
+    return line
 
 
 class RunFolder:
@@ -39,18 +45,22 @@ class RunFolder:
         """Create the folder (mode 0700).
 
         Raises:
-            InfrastructureError: it cannot be created, or exists already with a manifest in it.
+            InputError: it cannot be created, or holds a run already.
         """
         self.path = path
-        if (path / MANIFEST).exists():
-            raise InfrastructureError(f"{path} already holds a run", remedy="Name another folder with --out")
         try:
+            if (path / JOURNAL).exists() or (path / MANIFEST).exists():
+                raise InputError(f"{path} already holds a run", field="--out", remedy="Name another folder")
+            self._new = not path.exists()
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.chmod(0o700)
             # Opened here and closed in __exit__: the journal lives as long as the run.
-            self._journal = (path / JOURNAL).open("ab")
+            self._journal = (path / JOURNAL).open("xb")
         except OSError as error:
-            raise _unwritable(path, error) from error
+            reason = error.strerror or str(error)
+            raise InputError(
+                f"the run folder {path} cannot be made ({reason})", field="--out", remedy="Name another folder"
+            ) from error
 
     def __enter__(self) -> RunFolder:
         """Return the open folder."""
@@ -59,8 +69,14 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the journal."""
+        """Close the journal; a run that ended before its manifest leaves nothing behind."""
         self._journal.close()
+        journal = self.path / JOURNAL
+        if not (self.path / MANIFEST).exists() and journal.stat().st_size == 0:
+            journal.unlink()
+            if self._new:
+                with suppress(OSError):
+                    self.path.rmdir()
 
     def write_manifest(self, manifest: Manifest) -> None:
         """Write manifest.json before the first case."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from cases.errors import InfrastructureError
+from cases.errors import InfrastructureError, InputError
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Mode, ServerRecipe
 from sandboxes.cache import cache_dir
@@ -171,8 +171,9 @@ def _refuse_servers(adapter: Adapter) -> None:
     """Refuse an engine that is a server program: its isolation needs a container."""
     serve = adapter.recipe.serve.get(Mode.READ, ())
     if adapter.recipe.kind != "files" or serve[:1] != (_PROGRAM,):
-        raise InfrastructureError(
+        raise InputError(
             f"the process sandbox runs file-based engines only, {adapter.name} is a server",
+            field="--sandbox",
             remedy="Use `--sandbox docker`",
         )
 

@@ -266,3 +266,47 @@ def test_run_folder_holds_no_secret_and_no_machine_path(cli, tmp_path):
             text = path.read_text(encoding="utf-8")
             for secret in (str(tmp_path), home + "/", "password", ".sock"):
                 assert secret not in text, (path.name, secret)
+
+
+def test_full_disk_is_not_a_pass(cli, tmp_path):
+    """Reports that cannot be written make the run not whole: exit 3, and the last line says which."""
+    target = tmp_path / "small"
+    target.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=80k", "none", str(target)], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("a small file system can be mounted by root alone")
+    try:
+        ran = cli("run", "demo", "--store-rows", "none", "--out", str(target / "run"))
+    finally:
+        subprocess.run(["umount", str(target)], check=True)
+    assert ran.code == 3
+    assert "could not be written" in last_line(ran.out) or "cannot be written" in last_line(ran.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--fail-under", "execution_accuracy=2"], "from 0 to 1"),
+        (["--fail-under", "disagreement=0.1"], "better the lower"),
+        (["--fail-under", "routings=0.1"], "does not compute"),
+        (["--trials", "3"], "Trials are numbered from 0"),
+        (["--only", ""], "names nothing"),
+        (["--out", "/dev/null/x"], "--out"),
+        (["--dialect", "postgres", "--sandbox", "process", "--engine", "none"], "--sandbox docker"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(cli, arguments, said):
+    """A threshold that cannot hold, trials nobody predicted, an empty selection: exit 2 before anything runs."""
+    ran = cli("run", "demo", *arguments)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+
+
+def test_broken_alternative_is_told(cli, tmp_path):
+    """An accepted gold that fails beside one that works is a problem line, not silence."""
+    folder = pack(tmp_path / "pack", [case("two", ["SELECT b FROM t", "SELECT a FROM t"])])
+    file = predictions(tmp_path / "p.jsonl", {"case_id": "two", "sql": "SELECT a FROM t"})
+    ran = cli("run", folder, "--predictions", file)
+    assert (ran.code, ran.verdicts) == (0, {"two": "match"})
+    assert "accepted gold 1 of 2 failed" in ran.out

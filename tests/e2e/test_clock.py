@@ -59,3 +59,24 @@ def test_pinned_clock(cli, clock_pack, dialect):
     assert ran.code == 0, ran.err
     reasons = {r["case_id"]: r["reason"] for r in ran.results}
     assert ran.verdicts == {"pack-clock": "match", "own-clock": "match", "slow": "timeout"}, reasons
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_without_a_clock_gold_and_prediction_see_one_day(cli, tmp_path, dialect):
+    """Gold and prediction run seconds apart; what reads the clock still agrees, and two runs give the same bytes."""
+    folder = tmp_path / "pack"
+    folder.mkdir()
+    (folder / "s.sql").write_text("CREATE TABLE t(a INTEGER); INSERT INTO t VALUES (1);", encoding="utf-8")
+    header = {
+        "format": 1,
+        "name": "free",
+        "snapshots": {"s": {"scripts": {name: ["s.sql"] for name in NOW}}},
+        "cases": [{"id": "now", "question": "?", "snapshot": "s", "gold": {dialect: NOW[dialect]}}],
+    }
+    (folder / "pack.yaml").write_text(json.dumps(header), encoding="utf-8")
+    predictions = tmp_path / "p.jsonl"
+    predictions.write_text(json.dumps({"case_id": "now", "sql": NOW[dialect]}) + "\n", encoding="utf-8")
+    arguments = ("run", str(folder), "--dialect", dialect, "--predictions", str(predictions))
+    runs = [cli(*arguments, name=name) for name in ("one", "two")]
+    assert [ran.verdicts for ran in runs] == [{"now": "match"}] * 2
+    assert len({(ran.folder / "results.jsonl").read_bytes() for ran in runs}) == 1

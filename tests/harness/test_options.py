@@ -53,6 +53,9 @@ def test_defaults_are_the_documented_ones():
         ({"fail_under": ["execution_accuracy=x"]}, "--fail-under"),
         ({"clock": "yesterday"}, "--clock"),
         ({"nonsense": 1}, "--nonsense"),
+        ({"only": ""}, "--only"),
+        ({"tags": " , "}, "--tags"),
+        ({"fail_under": ["execution_accuracy=nan"]}, "--fail-under"),
     ],
 )
 def test_malformed_option_is_named(values, place):

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from cases.errors import InfrastructureError
+from cases.errors import InfrastructureError, InputError
 from cases.relation import Column, Kind, Relation
 from cases.verdicts import Verdict
 from harness.results.case_result import CaseResult, Timing
@@ -88,14 +88,14 @@ def test_file_names_stay_inside_and_apart():
 def test_a_folder_with_a_run_is_not_overwritten(tmp_path):
     """Running twice into one folder is refused: the first run's numbers stay."""
     (tmp_path / "manifest.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InfrastructureError, match="already holds a run"):
+    with pytest.raises(InputError, match="already holds a run"):
         RunFolder(tmp_path)
 
 
 def test_unwritable_folder_is_one_error(tmp_path):
     """A path that cannot be a folder is named with its remedy."""
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(InfrastructureError, match="--out"):
+    with pytest.raises(InputError, match="--out"):
         RunFolder(tmp_path / "file" / "run")
 
 
@@ -137,3 +137,23 @@ def test_cache_without_folder_keeps_nothing_on_disk(tmp_path):
     assert cache.read(KEY) is not None
     assert GoldCache(None).read(KEY) is None
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_never_began_leaves_no_folder(tmp_path):
+    """A folder without a manifest is removed again; one that was there before stays, without a journal."""
+    with RunFolder(tmp_path / "new"):
+        pass
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "old").mkdir()
+    with RunFolder(tmp_path / "old"):
+        pass
+    assert list((tmp_path / "old").iterdir()) == []
+
+
+def test_a_text_that_is_no_unicode_is_escaped(tmp_path):
+    """A lone surrogate costs no result: its line is written escaped, the others stay as they are."""
+    with RunFolder(tmp_path / "run") as folder:
+        folder.append(result("a").model_copy(update={"answer": "x\ud800"}), timing("a"))
+        folder.finish([result("b")], [timing("b")])
+    assert b"\\ud800" in (tmp_path / "run" / JOURNAL).read_bytes()
+    assert "é" in (tmp_path / "run" / "results.jsonl").read_text(encoding="utf-8")
