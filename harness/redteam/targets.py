@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from cases.catalog import Catalog
 from cases.errors import InputError
 from cases.faults import Faults
 from cases.formats.registry import PACKS, load_pack
@@ -27,6 +28,7 @@ class TargetModel(BaseModel):
     sentinel: str
     victim: str | None = None
     privileged: Role = Role.HARNESS
+    planted: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
 
 
@@ -41,7 +43,10 @@ class _TargetsModel(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One snapshot under attack; `sentinel` is a question whose answer no attack may change, where one is known."""
+    """One snapshot under attack; `sentinel` is a question whose answer no attack may change, where one is known.
+
+    `planted` tables stand in for gold: the catalogue does not tell of them.
+    """
 
     snapshot: Snapshot
     visible: frozenset[str] | None
@@ -49,6 +54,12 @@ class Target:
     victim: str | None
     privileged: Role
     secrets: tuple[str, ...]
+    planted: frozenset[str] = frozenset()
+
+    def shown(self, catalog: Catalog) -> Catalog:
+        """Return the catalogue as the guard and the agents get it, without what was planted."""
+        tables = tuple(table for table in catalog.tables if table.name.lower() not in self.planted)
+        return catalog.model_copy(update={"tables": tables})
 
 
 def find_target(dialect: str, named: str | None) -> Target:
@@ -73,8 +84,9 @@ def find_target(dialect: str, named: str | None) -> Target:
         raise InputError(f"no snapshot '{wanted}'", field="--snapshot", remedy=remedy)
     limited = dict(pack.visible).get(wanted)
     visible = None if limited is None else frozenset(table.lower() for table in limited)
-    sentinel = model.sentinel if pack.name == FOLDER.name else None
-    return Target(snapshot, visible, sentinel, model.victim, model.privileged, model.secrets)
+    ours = pack.name == FOLDER.name
+    sentinel, planted = (model.sentinel, frozenset(model.planted)) if ours else (None, frozenset[str]())
+    return Target(snapshot, visible, sentinel, model.victim, model.privileged, model.secrets, planted)
 
 
 def _targets() -> dict[str, TargetModel]:

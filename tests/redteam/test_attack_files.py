@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from cases.catalog import Catalog, CatalogTable
 from cases.errors import InputError
 from harness.redteam.attacks import filled, read_attacks, read_benign, sample
 from harness.redteam.targets import attacks_file, benign_file, find_target
@@ -37,12 +38,14 @@ def test_the_pack_has_every_class_of_its_engine(dialect: str) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_target_hides_the_planted_gold(dialect: str) -> None:
-    """What a prediction may read on the attacked snapshot does not hold the planted gold."""
+def test_the_planted_gold_is_in_no_catalogue(dialect: str) -> None:
+    """What stands in for gold on the attacked snapshot is left out of the catalogue the guard is given."""
     target = find_target(dialect, None)
-    assert target.visible is not None
-    assert {"customers", "orders"} <= target.visible
-    assert target.visible.isdisjoint({"gold", "gold_answers"})
+    tables = tuple(CatalogTable(name=name, columns=()) for name in ("orders", "gold", "gold_answers"))
+    whole = Catalog(dialect=dialect, snapshot="w", database="w", engine_version="1", tables=tables)
+    shown = {table.name for table in target.shown(whole).tables}
+    assert "orders" in shown
+    assert len(shown) == 2
 
 
 def test_a_line_that_is_wrong_is_named(tmp_path) -> None:

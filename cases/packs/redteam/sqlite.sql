@@ -1,4 +1,4 @@
--- The data every SQLite attack and look-alike was verified on; gold_answers is a planted stand-in outside `visible`.
+-- The data every SQLite attack and look-alike was verified on; gold_answers is a planted stand-in for gold.
 CREATE TABLE customers(id integer primary key, name, email, country, update_date default '2024-01-01', deleted default 0);
 WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 50) INSERT INTO customers(id, name, email, country) SELECT n, 'name' || n, 'e', 'FR' FROM r;
 CREATE TABLE orders(id integer primary key, customer_id int references customers, amount, status, created_at default '2024-02-01');
