@@ -112,12 +112,16 @@ def _silent(line: str) -> None:
 
 def machine_findings() -> tuple[Finding, ...]:
     """Return the facts that need no sandbox: Python, cache folder, free disk."""
-    cache = cache_dir()
+    python = Finding("python", True, ".".join(map(str, sys.version_info[:3])))
+    try:
+        cache = cache_dir()
+    except InfrastructureError as fault:
+        return python, Finding("cache folder", False, fault.message, fault.remedy)
     free = shutil.disk_usage(cache).free // _MB
     roomy = free >= _NEEDED_FREE_MB
     writable = os.access(cache, os.W_OK)
     return (
-        Finding("python", True, ".".join(map(str, sys.version_info[:3]))),
+        python,
         Finding("cache folder", writable, str(cache), "" if writable else f"chmod u+rwx {cache}"),
         Finding("free disk", roomy, f"{free} MB", "" if roomy else f"Free {_NEEDED_FREE_MB} MB in {cache}"),
     )

@@ -56,6 +56,10 @@ def _unavailable() -> EngineUnavailableError | None:
 
 def _refuse_unless_allowed(policy: EnginePolicy, fault: EngineUnavailableError) -> None:
     """Raise unless this process may install and start the machine's own engine."""
+    from sandboxes.docker.client import EngineForbiddenError
+
+    if isinstance(fault, EngineForbiddenError):
+        raise fault
     if "DOCKER_HOST" in os.environ:
         raise EngineUnavailableError(fault.message, remedy="Start that engine, or unset DOCKER_HOST")
     if policy == "none":

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from sandboxes.cache import private_folder
+from sandboxes.cache import private_folder, unusable
 
 
 @contextmanager
@@ -17,9 +17,12 @@ def exclusive(folder: Path, name: str, on_wait: Callable[[], None] | None = None
     """Hold `<folder>/<name>.lock` alone, waiting for whoever has it; the file stays, so no waiter is left behind.
 
     `on_wait` is called once where there is somebody to wait for.
+
+    Raises:
+        InfrastructureError: the file cannot be written.
     """
     private_folder(folder)
-    with (folder / f"{name}.lock").open("a", encoding="utf-8") as stream:
+    with _opened(folder / f"{name}.lock") as stream:
         if not _try_exclusive(stream):
             if on_wait is not None:
                 on_wait()
@@ -45,10 +48,18 @@ class RunLock:
                 self.path.unlink(missing_ok=True)
 
 
+def _opened(path: Path) -> IO[str]:
+    """Open a lock file, created where it is missing."""
+    try:
+        return path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise unusable(path, error) from error
+
+
 def _held(path: Path) -> IO[str]:
     """Open and share-lock the file at `path`, again where its last holder removed it meanwhile."""
     while True:
-        stream = path.open("a", encoding="utf-8")
+        stream = _opened(path)
         fcntl.flock(stream, fcntl.LOCK_SH)
         if path.exists() and path.stat().st_ino == os.fstat(stream.fileno()).st_ino:
             return stream

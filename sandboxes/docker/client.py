@@ -17,6 +17,12 @@ from cases.errors import EngineUnavailableError
 
 START_LINE = "Start it, or run `make engine` (Debian and Ubuntu, as root) to install and start one"
 
+FORBIDDEN_LINE = "Join the docker group (`sudo usermod -aG docker $USER`, then log in again), or run as root"
+
+
+class EngineForbiddenError(EngineUnavailableError):
+    """An engine is there and this user may not use it: to start another one would be wrong."""
+
 
 @dataclass(frozen=True)
 class Engine:
@@ -70,5 +76,27 @@ def connect(timeout: int = 60) -> Engine:
         client = DockerClient(timeout=timeout)
         client.client.api.ping()
     except (DockerException, requests.RequestException, OSError, ValueError) as fault:
-        raise EngineUnavailableError(f"no container engine answers at {address}", remedy=START_LINE) from fault
+        raise _unavailable(address) from fault
     return Engine(client.client.api, address, client.host())
+
+
+def _unavailable(address: str) -> EngineUnavailableError:
+    """Return why no engine was reached: its socket is closed to this user, or nothing answers there."""
+    if _is_forbidden(address):
+        message = f"a container engine is at {address}, but this user may not open it"
+        return EngineForbiddenError(message, remedy=FORBIDDEN_LINE)
+    return EngineUnavailableError(f"no container engine answers at {address}", remedy=START_LINE)
+
+
+def _is_forbidden(address: str) -> bool:
+    """Return True where a unix socket exists that this user has no right to connect to."""
+    if not address.startswith("unix://"):
+        return False
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(address.removeprefix("unix://"))
+        except PermissionError:
+            return True
+        except OSError:
+            return False
+    return False

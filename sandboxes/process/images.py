@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cases.catalog import Catalog
-from cases.errors import InfrastructureError
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Endpoint
-from sandboxes.cache import cache_dir, private_folder, write_private
+from sandboxes.cache import cache_dir, private_folder, unusable, write_private
 from sandboxes.contract import BaseImage, Notice, SnapshotImage
 from sandboxes.loader import loader_digest
 from sandboxes.locks import exclusive
@@ -52,9 +51,7 @@ def prepare_image(
                 if not (folder / CATALOG).is_file():
                     _build(adapter, snapshots, folder, notice)
         except OSError as error:
-            raise InfrastructureError(
-                f"the database files cannot be written: {error.strerror}", remedy="Free some space in the cache folder"
-            ) from error
+            raise unusable(folder, error) from error
     base = BaseImage(
         ref=f"host/cpython:{interpreter.python_version}",
         digest=f"sqlite:{interpreter.sqlite_version}",
@@ -85,6 +82,9 @@ def _build(adapter: Adapter, snapshots: Sequence[Snapshot], folder: Path, notice
     """Write the files beside the final folder and rename it last, so that nobody sees half an image."""
     if len(snapshots) >= _NOTICE_FROM:
         notice(f"writing {len(snapshots)} {adapter.name} databases, about {1 + len(snapshots) // 10} s")
+    for left in folder.parent.glob(f".{folder.name}.*"):
+        # The lock of this key is ours: whoever made it is dead.
+        shutil.rmtree(left, ignore_errors=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         data = draft / DATA

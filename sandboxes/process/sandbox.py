@@ -113,13 +113,17 @@ def runs_root() -> Path:
     """Return this user's private folder of run folders, on a path short enough for a unix socket.
 
     Raises:
-        InfrastructureError: somebody else owns it.
+        InfrastructureError: somebody else owns it, or it cannot be made.
     """
     path = Path(tempfile.gettempdir()) / f"sqlassay-{os.geteuid()}"
-    with contextlib.suppress(PermissionError):
-        if private_folder(path).stat().st_uid == os.geteuid():
-            return path
-    raise InfrastructureError(f"'{path}' belongs to somebody else", remedy="Set TMPDIR to a folder of your own")
+    remedy = "Set TMPDIR to a folder of your own"
+    try:
+        owner = private_folder(path).stat().st_uid
+    except InfrastructureError as error:
+        raise InfrastructureError(error.message, remedy=remedy) from error
+    if owner != os.geteuid():
+        raise InfrastructureError(f"'{path}' belongs to somebody else", remedy=remedy)
+    return path
 
 
 def new_folder(owner: Owner) -> Path:
