@@ -139,7 +139,7 @@ def _show(result: RunResult, out: Path | None) -> None:
     import shutil
 
     from harness.reports.terminal import render
-    from harness.run.runner import RUNS
+    from harness.run.options import RUNS
 
     # Only the terminal names the whole path: written files hold nothing of this machine.
     shown = result.model_copy(update={"folder": str(out or RUNS / result.folder)})
