@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from sandboxes.docker.channel import Channel
 from sandboxes.docker.client import Engine
 
 _KILLED = 137
+_NOTICED_SECONDS = 1.0
+_LOOK_SECONDS = 0.05
 _COUNTERS = (("memory", "memory.oom_control"), ("", "memory.events"))
 """Where the kernel counts killed processes, per cgroup version: controller in /proc/<pid>/cgroup, file."""
 
@@ -62,13 +65,17 @@ class DockerSandbox:
         A killed backend can leave the container running with the engine's own flag unset, so the kernel's counter is
         asked first.
         """
-        try:
-            state = self._engine.inspect(self.id)["State"]
-        except (DockerException, RequestException):
-            return False
-        if state.get("OOMKilled") or killed_processes(int(state.get("Pid") or 0)):
-            return True
-        return state.get("ExitCode") == _KILLED and not state.get("Running") and not self._killed
+        deadline = time.monotonic() + _NOTICED_SECONDS
+        while True:
+            try:
+                state = self._engine.inspect(self.id)["State"]
+            except (DockerException, RequestException):
+                return False
+            if state.get("OOMKilled") or killed_processes(int(state.get("Pid") or 0)):
+                return True
+            if not state.get("Running") or time.monotonic() > deadline:
+                return state.get("ExitCode") == _KILLED and not state.get("Running") and not self._killed
+            time.sleep(_LOOK_SECONDS)  # the connection breaks before the engine has noticed that the server is dead
 
     def kill(self) -> None:
         """Stop the server at once."""

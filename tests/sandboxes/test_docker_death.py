@@ -1,0 +1,55 @@
+"""A server that dies of memory is told from one that is lost, even where the engine notices late."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dialect_adapters.contract import Endpoint
+from sandboxes.contract import Isolation
+from sandboxes.docker import sandbox as module
+from sandboxes.docker.sandbox import DockerSandbox
+
+ALIVE = {"Running": True, "Pid": 0, "ExitCode": 0, "OOMKilled": False}
+KILLED = {"Running": False, "Pid": 0, "ExitCode": 137, "OOMKilled": False}
+OUT_OF_MEMORY = {"Running": False, "Pid": 0, "ExitCode": 137, "OOMKilled": True}
+LEFT = {"Running": False, "Pid": 0, "ExitCode": 1, "OOMKilled": False}
+
+
+class Engine:
+    """An engine that tells one state after the other, the last for ever."""
+
+    def __init__(self, *states: dict[str, Any]) -> None:
+        self.states = list(states)
+
+    def inspect(self, made: str) -> dict[str, Any]:
+        return {"State": self.states.pop(0) if len(self.states) > 1 else self.states[0]}
+
+
+def _sandbox(*states: dict[str, Any]) -> DockerSandbox:
+    """Return a sandbox whose engine tells these states."""
+    engine: Any = Engine(*states)
+    nothing: Any = None
+    return DockerSandbox(engine, nothing, "id", nothing, Isolation("docker", "", ""), Endpoint(None), lambda made: None)
+
+
+@pytest.mark.parametrize(
+    ("states", "died"),
+    [
+        ([OUT_OF_MEMORY], True),
+        ([ALIVE, ALIVE, OUT_OF_MEMORY], True),
+        ([ALIVE, KILLED], True),
+        ([ALIVE, LEFT], False),
+        ([LEFT], False),
+    ],
+)
+def test_the_engine_may_notice_late(states: list[dict[str, Any]], died: bool) -> None:
+    """The connection breaks first: the engine is asked again until it has noticed that the server is dead."""
+    assert _sandbox(*states).died_of_memory() is died
+
+
+def test_a_server_that_lives_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection lost to a server that goes on running is no death of memory, and the wait for one has an end."""
+    monkeypatch.setattr(module, "_NOTICED_SECONDS", 0.1)
+    assert _sandbox(ALIVE).died_of_memory() is False
