@@ -60,6 +60,7 @@ class Cause(StrEnum):
     PROJECTION_MISMATCH = "projection_mismatch"
     FILTER_VALUE_MISMATCH = "filter_value_mismatch"
     LIMIT_MISMATCH = "limit_mismatch"
+    CUT_TIE = "cut_tie"
     DUPLICATES = "duplicates"
     UNKNOWN = "unknown"
 

@@ -10,6 +10,7 @@ from cases.verdicts import Cause, Verdict
 from harness.metrics.structural import same_tables
 from harness.results.evidence import Evidence
 from harness.results.parsed import ParsedQuery
+from harness.results.verdicts import GuardVerdict
 
 _BY_VERDICT = {
     Verdict.INFRASTRUCTURE: Cause.INFRASTRUCTURE,
@@ -21,8 +22,12 @@ _SLIPS = {
     "unknown_table": Cause.TABLE_MISMATCH,
     "unknown_function": Cause.EXECUTION_FAILURE,
     "syntax_error": Cause.EXECUTION_FAILURE,
+    "size": Cause.EXECUTION_FAILURE,
+    "depth": Cause.EXECUTION_FAILURE,
+    "empty": Cause.EXECUTION_FAILURE,
+    "unparsable": Cause.EXECUTION_FAILURE,
 }
-"""Refusals of the guard that the engine would have spoken too, by the node that decided."""
+"""Refusals of the guard that name a slip or a text beyond what is read, by the node that decided."""
 _FAILED = frozenset({Verdict.ERROR, Verdict.TOO_MANY_ROWS, Verdict.TOO_MANY_BYTES, Verdict.RESOURCE_LIMIT})
 _NO_CAUSE = frozenset({Verdict.MATCH, Verdict.UNAVAILABLE, Verdict.OUT_OF_SCOPE})
 _VALUE = re.compile(r"'(?:[^']|'')*'|\b\d+(?:\.\d+)?\b")
@@ -72,11 +77,17 @@ def likely_cause(evidence: Evidence) -> Cause | None:
     if _wrong_route(evidence):
         return Cause.WRONG_ROUTE
     if evidence.verdict is Verdict.BLOCKED:
-        node = None if evidence.guard is None else evidence.guard.node
-        return _SLIPS.get(node or "", Cause.UNSAFE_BLOCK)
+        return _refusal(evidence.guard)
     if evidence.verdict in _BY_VERDICT:
         return _BY_VERDICT[evidence.verdict]
     return _from_facts(evidence)
+
+
+def _refusal(guard: GuardVerdict | None) -> Cause:
+    """Return the cause of a refusal; one that names a statement kind is a danger, whatever else is wrong with it."""
+    if guard is None or guard.statement is not None:
+        return Cause.UNSAFE_BLOCK
+    return _SLIPS.get(guard.node or "", Cause.UNSAFE_BLOCK)
 
 
 def _wrong_route(evidence: Evidence) -> bool:
@@ -103,6 +114,8 @@ def _from_facts(evidence: Evidence) -> Cause:
     if failed:
         return fallback
     shown = next((cause for rule, cause in _RULES if rule(gold, predicted)), None)
+    if shown in {None, Cause.WRONG_ORDER} and comparison is not None and "cut_tie" in comparison.flags:
+        shown = Cause.CUT_TIE if _orders_agree(gold, predicted) else shown
     return shown or _SUGGESTED.get(looser, fallback)
 
 
@@ -224,6 +237,12 @@ def _limit(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
 def _order(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     """Return True where a limited result is cut after another order."""
     return _keys(gold) != _keys(predicted) and gold.limit is not None
+
+
+def _orders_agree(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
+    """Return True where one side's order keys begin with all of the other's: they differ within ties alone."""
+    pairs = list(zip(_keys(gold), _keys(predicted), strict=False))
+    return bool(pairs) and all(one == other for one, other in pairs)
 
 
 def _keys(query: ParsedQuery) -> list[tuple[str, str]]:

@@ -24,11 +24,13 @@ def folds_quoted(dialect: str) -> bool:
 def tables_of(tree: exp.Expr, scope: str, *, fold: bool) -> list[Ref]:
     """Return every physical table a tree can read, also those named by `x IN tab`; `scope` is the dialect's own."""
     found: set[Ref] = set()
+    # Where a name may mean another CTE each time, or none, every name counts as the table it may be.
+    sure = scope != "earlier" or not _captures(tree)
     for table in tree.find_all(exp.Table):
         name = table.this
         if table.arg_key == "indexed" or not isinstance(name, exp.Identifier):
             continue
-        if _is_target(table) or not _is_cte(table, name, scope, fold=fold):
+        if _is_target(table) or not sure or not _is_cte(table, name, scope, fold=fold):
             found.add((name.name.lower(), _part(table, "db"), _part(table, "catalog"), bool(name.args.get("quoted"))))
     for inside in tree.find_all(exp.In):
         field = inside.args.get("field")
@@ -43,6 +45,41 @@ def _part(table: exp.Table, key: str) -> str | None:
     """Return the lower-cased schema or catalogue of a table, None where it has none."""
     part = table.args.get(key)
     return part.name.lower() if isinstance(part, exp.Expr) and part.name else None
+
+
+def _captures(tree: exp.Expr) -> bool:
+    """Return True where a CTE's body names what an inner WITH, that may use this CTE, gives another meaning.
+
+    MySQL reads a CTE's body anew at every use and looks its names up from there.
+    """
+    owners: dict[str, list[exp.Expr]] = {}
+    for cte in tree.find_all(exp.CTE):
+        if (owner := _owner(cte)) is not None:
+            owners.setdefault(cte.alias.casefold(), []).append(owner)
+    for table in tree.find_all(exp.Table):
+        for owner in owners.get(table.name.casefold(), ()):
+            around = list(_above(table))
+            users = [_owner(node) for node in around if isinstance(node, exp.CTE)]
+            if not any(node is owner for node in around) and any(_within(owner, user) for user in users):
+                return True
+    return False
+
+
+def _owner(cte: exp.CTE) -> exp.Expr | None:
+    """Return the query or statement whose WITH has this CTE."""
+    return None if cte.parent is None else cte.parent.parent
+
+
+def _within(node: exp.Expr, query: exp.Expr | None) -> bool:
+    """Return True where a node is inside a query, not the query itself."""
+    return any(above is query for above in _above(node))
+
+
+def _above(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the nodes around a node, the nearest first."""
+    while node.parent is not None:
+        node = node.parent
+        yield node
 
 
 def _is_target(table: exp.Table) -> bool:
@@ -94,7 +131,7 @@ def _siblings(with_: exp.With, cte: exp.CTE, scope: str) -> list[exp.CTE]:
 
 
 def _overruled(query: exp.Expr) -> bool:
-    """Return True where an arm or the inside of a query expression has a WITH of its own, which MySQL puts in its place."""
+    """Return True where an arm of a query expression has a WITH of its own, which MySQL puts in its place."""
     arms = [query]
     while arms:
         arm = arms.pop()

@@ -32,7 +32,9 @@ def test_every_row_gets_its_cause(parser: Parser, row: dict[str, Any]) -> None:
     """Facts, verdict and the looser policy of the row lead to its cause."""
     dialect = row.get("dialect", "sqlite")
     gold, sql = row["gold"], row["predicted"]
-    comparison = Comparison("mismatch", "rows", "rows differ", "0", looser=row.get("looser"))
+    comparison = Comparison(
+        "mismatch", "rows", "rows differ", "0", looser=row.get("looser"), flags=tuple(row.get("notes", ()))
+    )
     evidence = Evidence(
         case=Case(id="c", question="?", snapshot="s", gold={dialect: (gold,)}),
         dialect=dialect,
@@ -43,7 +45,7 @@ def test_every_row_gets_its_cause(parser: Parser, row: dict[str, Any]) -> None:
         gold_sql=gold,
         gold_parsed=parser.parse(gold, dialect, sqlglot_dialect=dialect),
         predicted_parsed=None if sql is None else parser.parse(sql, dialect, sqlglot_dialect=dialect),
-        guard=GuardVerdict(False, "no", node=row["node"]) if "node" in row else None,
+        guard=GuardVerdict(False, "no", node=row["node"], statement=row.get("statement")) if "node" in row else None,
         executions=(Execution("s", None, None, comparison),) if row["verdict"] == "mismatch" else (),
         expected_route="main",
         selected_route=row.get("selected", "main"),
