@@ -27,7 +27,7 @@ from harness.run.options import RUNS, RunConfig
 from harness.run.screen import Screen
 from harness.run.select import select
 from harness.run.workers import Crew
-from harness.store.folder import RunFolder
+from harness.store.folder import JOURNAL, RunFolder, read_journal
 from harness.store.gold_cache import GoldCache
 from sandboxes.cache import cache_dir
 
@@ -36,7 +36,6 @@ from sandboxes.cache import cache_dir
 class _Book:
     """What a run has so far; only the runner's own thread writes it."""
 
-    finished: dict[tuple[str, int], tuple[CaseResult, Timing]] = field(default_factory=dict)
     breaches: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     interrupted: bool = False
@@ -85,18 +84,18 @@ def run(config: RunConfig, pack: Pack, screen: Screen, *, write_reports: WriteRe
                     _prediction_phase(config, cases, gold, bench, first, asker, folder, book, screen)
                 except KeyboardInterrupt:
                     book.interrupted = True
-                ending = _ending(config, cases, written, book)
+                ending = _ending(config, cases, written, book, folder)
                 return finish(run_result(ending, folder.path.name), folder, write_reports)
         finally:
             bench.provider.close()
 
 
-def _ending(config: RunConfig, cases: Sequence[Case], written: Manifest, book: _Book) -> Ending:
-    """Return how the run ended, with its plan in case order."""
+def _ending(config: RunConfig, cases: Sequence[Case], written: Manifest, book: _Book, folder: RunFolder) -> Ending:
+    """Return how the run ended, with its plan in case order; what is finished is what the journal says."""
     return Ending(
         manifest=written,
         planned=tuple((case.id, trial) for case in cases for trial in range(config.trials)),
-        finished=book.finished,
+        finished={result.key: (result, timing) for result, timing in read_journal(folder.path / JOURNAL)},
         declared=config.fail_under,
         problems=tuple(book.problems),
         breaches=tuple(book.breaches),
@@ -159,7 +158,6 @@ def _prediction_phase(
         if _stored(config, done):
             folder.store_relations(done.result, _sides(done))
         folder.append(done.result, done.timing)
-        book.finished[done.result.key] = (done.result, done.timing)
         screen.progress("predictions", number, len(tasks))
     book.breaches.extend(crew.drift)
 

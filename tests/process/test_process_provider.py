@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError
+from cases.errors import InfrastructureError, InputError
 from cases.outcome import Failure, Outcome, Rows
 from cases.relation import Kind
 from cases.snapshot import ColumnDef, Snapshot, TableDef
@@ -177,7 +177,7 @@ def test_servers_are_refused(provider: ProcessProvider) -> None:
         recipe = RECIPE
 
     server: Adapter = Server()
-    with pytest.raises(InfrastructureError, match="mysql is a server.*--sandbox docker"):
+    with pytest.raises(InputError, match="mysql is a server.*--sandbox docker"):
         provider.prepare(server, [SNAPSHOT], print)
 
 
