@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from cases.relation import Kind, Row
 
@@ -52,12 +52,22 @@ class RowSource(Protocol):
         ...
 
 
+@runtime_checkable
+class PlacedRows(Protocol):
+    """A source that also knows where each of its rows is written."""
+
+    def place(self, table: str, row: int) -> tuple[Path, int | None]:
+        """Return the file and line of the row of that number, from 1."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """One database's content. Either `tables` with `source`, or SQL `scripts` per dialect, or both (scripts last).
 
     `digest` is the sha256 of everything an engine would load: it keys the image. `sqlite_file` is copied as is by
     the SQLite adapter. `notes` say what a source could not carry to every engine (views, dropped keys).
+    `schema_file` is where the tables are defined, for errors.
     """
 
     id: str
@@ -69,3 +79,4 @@ class Snapshot:
     enforce_foreign_keys: bool = False
     sqlite_file: Path | None = None
     notes: tuple[str, ...] = ()
+    schema_file: Path | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ def metadata_of(
         for table in tables:
             for key in table.foreign_keys:
                 if key.table in known:
-                    targets = [f"{key.table}.{name}" for name in key.references]
+                    # Columns, not `table.column` texts: a name may hold dots.
+                    targets = [metadata.tables[key.table].c[name] for name in key.references]
                     metadata.tables[table.name].append_constraint(ForeignKeyConstraint(key.columns, targets))
     return metadata
 
@@ -58,18 +60,28 @@ def table_ddl(
     With `inline` foreign keys stand inside CREATE TABLE (for engines that cannot add them later, and for reading).
     """
     metadata = metadata_of(tables, type_of, foreign_keys=foreign_keys, quote=True)
+    dialect = as_written(dialect)
     return tuple(_spell(metadata.tables[table.name], dialect, inline=inline) for table in tables)
 
 
 def schema_text(metadata: MetaData, dialect: Dialect, names: Sequence[str]) -> str:
     """Return the CREATE TABLE statements an agent reads, keys and references included, one table after another."""
+    dialect = as_written(dialect)
     return "\n\n".join(_spell(metadata.tables[name], dialect, inline=True).create + ";" for name in names)
+
+
+def as_written(dialect: Dialect) -> Dialect:
+    """Return a dialect whose texts go to the engine as they are: where a driver formats them, `%` would be doubled."""
+    plain = copy.copy(dialect)
+    plain.paramstyle = "named"
+    plain.identifier_preparer = plain.preparer(plain)
+    return plain
 
 
 def _index_name(table: str, number: int) -> str:
     """Return an index's name: within every engine's length, and of one table alone where names are per database."""
     suffix = hashlib.sha256(table.encode()).hexdigest()[:8]
-    return f"ix_{table[:30]}_{suffix}_{number}"
+    return f"ix_{table.encode()[:30].decode(errors='ignore')}_{suffix}_{number}"
 
 
 def _columns(table: TableDef, type_of: TypeMap, quote: bool | None) -> list[Column[Any]]:

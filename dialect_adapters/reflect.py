@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Inspector, MetaData, inspect, text
+from sqlalchemy import Connection, Inspector, MetaData, func, inspect, select, table
 from sqlalchemy import types as sql
+from sqlalchemy.sql.elements import quoted_name
 
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.relation import Kind, kind_of
 from cases.snapshot import Snapshot
-from dialect_adapters.ddl import TypeMap, metadata_of, schema_text
+from dialect_adapters.ddl import TypeMap, as_written, metadata_of, schema_text
 
 _KINDS: tuple[tuple[type[sql.TypeEngine[Any]], Kind], ...] = (
     (sql.Boolean, Kind.BOOL),
@@ -47,13 +49,16 @@ def catalog_of(
     type_of: TypeMap,
     state_digest: str,
     named_kinds: Mapping[str, Kind] | None = None,
+    unquoted: Callable[[str], str] = str,
 ) -> Catalog:
     """Return every table and view of the given schemas with columns, exact row counts and the schema's DDL.
 
-    `named_kinds` says what this engine means by a type name where SQLAlchemy's classes do not tell.
+    `named_kinds` says what this engine means by a type name where SQLAlchemy's classes do not tell, `unquoted` what a
+    column is called where SQLAlchemy leaves its quotes doubled.
     """
     inspector = inspect(connection)
-    tables = tuple(table for schema in schemas for table in _tables(connection, inspector, schema, named_kinds or {}))
+    read = _Reading(connection, inspector, named_kinds or {}, unquoted)
+    tables = tuple(table for schema in schemas for table in _tables(read, schema))
     return Catalog(
         dialect=connection.dialect.name.replace("postgresql", "postgres"),
         snapshot=snapshot.id,
@@ -65,34 +70,40 @@ def catalog_of(
     )
 
 
-def _tables(connection: Connection, inspector: Inspector, schema: str, named: Mapping[str, Kind]) -> list[CatalogTable]:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What reading one table needs: the connection, its inspector, and how this engine names things."""
+
+    connection: Connection
+    inspector: Inspector
+    named: Mapping[str, Kind]
+    unquoted: Callable[[str], str]
+
+
+def _tables(read: _Reading, schema: str) -> list[CatalogTable]:
     """Return the tables, then the views, of one schema in name order."""
-    views = {*inspector.get_view_names(schema)}
+    views = {*read.inspector.get_view_names(schema)}
     with contextlib.suppress(NotImplementedError):  # most engines have none
-        views |= {*inspector.get_materialized_view_names(schema)}
-    names = sorted({*inspector.get_table_names(schema)} - views)
-    return [
-        _table(connection, inspector, schema, name, named, is_view=name in views) for name in [*names, *sorted(views)]
-    ]
+        views |= {*read.inspector.get_materialized_view_names(schema)}
+    names = sorted({*read.inspector.get_table_names(schema)} - views)
+    return [_table(read, schema, name, is_view=name in views) for name in [*names, *sorted(views)]]
 
 
-def _table(
-    connection: Connection, inspector: Inspector, schema: str, name: str, named: Mapping[str, Kind], *, is_view: bool
-) -> CatalogTable:
+def _table(read: _Reading, schema: str, name: str, *, is_view: bool) -> CatalogTable:
     """Return one table with its columns and its row count."""
-    quote = connection.dialect.identifier_preparer.quote
-    counted = text(f"SELECT count(*) FROM {quote(schema)}.{quote(name)}")  # noqa: S608 - quoted by the dialect
-    columns = inspector.get_columns(name, schema)
+    # Built, not written as text, in which a percent sign or a colon of a name would be read as a parameter.
+    counted = select(func.count()).select_from(table(quoted_name(name, True), schema=quoted_name(schema, True)))
+    columns = read.inspector.get_columns(name, schema)
     return CatalogTable(
         name=name,
         schema_name=schema,
         is_view=is_view,
-        rows=int(connection.execute(counted).scalar_one()),
+        rows=int(read.connection.execute(counted).scalar_one()),
         columns=tuple(
             CatalogColumn(
-                name=column["name"],
-                kind=column_kind(column["type"], named),
-                declared=_declared(connection, column["type"]),
+                name=read.unquoted(column["name"]),
+                kind=column_kind(column["type"], read.named),
+                declared=_declared(read.connection, column["type"]),
                 nullable=bool(column["nullable"]),
             )
             for column in columns
@@ -114,18 +125,18 @@ def _declared(connection: Connection, declared: sql.TypeEngine[Any]) -> str:
     """Return a type as the engine spells it; one SQLAlchemy does not know is named other."""
     if isinstance(declared, sql.NullType):
         return "other"
-    return str(declared.compile(dialect=connection.dialect)).split(" COLLATE ")[0]
+    return str(declared.compile(dialect=as_written(connection.dialect))).split(" COLLATE ")[0]
 
 
 def _ddl(connection: Connection, snapshot: Snapshot, schemas: Sequence[str], type_of: TypeMap) -> str:
     """Return CREATE TABLE text: ours where we defined the table (its references may be unenforced), else reflected."""
     ours = metadata_of(snapshot.tables, type_of, foreign_keys=True)
-    parts = [schema_text(ours, connection.dialect, [table.name for table in snapshot.tables])] if ours.tables else []
+    parts = [schema_text(ours, connection.dialect, [one.name for one in snapshot.tables])] if ours.tables else []
     found = MetaData()
     default = schemas[0]
     for schema in schemas:
         found.reflect(bind=connection, schema=None if schema == default else schema)
-    others = [table.key for table in found.sorted_tables if table.name not in ours.tables]
+    others = [one.key for one in found.sorted_tables if one.name not in ours.tables]
     if others:
         parts.append(schema_text(found, connection.dialect, others))
     return "\n\n".join(parts)

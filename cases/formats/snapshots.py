@@ -42,6 +42,7 @@ def build_snapshot(snapshot_id: str, model: SnapshotModel, root: Path, header: Y
     content, enforce = "", False
     notes: tuple[str, ...] = ()
     sqlite: Path | None = None
+    schema: Path | None = None
     if model.schema_file is not None and model.data is not None:
         schema = locate(model.schema_file, "schema")
         tables, enforce = read_schema(read_yaml(schema))
@@ -56,7 +57,7 @@ def build_snapshot(snapshot_id: str, model: SnapshotModel, root: Path, header: Y
         for dialect, files in model.scripts.items()
     }
     digest = snapshot_digest(database, content, scripts_digest(scripts), str(enforce))
-    return Snapshot(snapshot_id, database, digest, tables, source, scripts, enforce, sqlite, notes)
+    return Snapshot(snapshot_id, database, digest, tables, source, scripts, enforce, sqlite, notes, schema)
 
 
 def _database(snapshot_id: str, model: SnapshotModel, header: YamlDocument) -> str:

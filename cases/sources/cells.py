@@ -11,6 +11,7 @@ from uuid import UUID
 
 from cases.errors import InputError
 from cases.relation import FarTemporal, Interval, Json, Kind
+from cases.storable import storable
 from cases.typed_json import decode
 
 _TRUE = frozenset({"true", "t", "1", "yes"})
@@ -50,10 +51,13 @@ def _bool(text: str) -> bool:
 
 
 def _int(text: str) -> int:
-    """Read a whole number; Python's own int() would also take 1_000 and other scripts' digits."""
+    """Read a whole number of 64 bits; Python's own int() would also take 1_000 and other scripts' digits."""
     if not _INT.fullmatch(text.strip()):
         raise ValueError(text)
-    return int(text)
+    number = int(text)
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(text)
+    return number
 
 
 def _decimal(text: str) -> Decimal:
@@ -134,7 +138,7 @@ def _json(text: str) -> Json:
 
 def _array(text: str) -> object:
     """Read an array as a JSON list of typed JSON values."""
-    return decode({"$array": json.loads(text)})
+    return decode({"$array": storable(json.loads(text))})
 
 
 def _bits(text: str) -> str:
@@ -164,7 +168,7 @@ _READERS: dict[Kind, Callable[[str], object]] = {
 }
 _EXPECTED = {
     Kind.BOOL: "bool (true or false)",
-    Kind.INT: "whole number",
+    Kind.INT: "whole number of 64 bits (a decimal column holds larger ones)",
     Kind.DECIMAL: "decimal number",
     Kind.DATE: "ISO date (2026-01-31)",
     Kind.TIMESTAMP: "ISO timestamp without an offset (2026-01-31 12:00:00)",

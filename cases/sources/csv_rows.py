@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 
 from cases.errors import InputError
@@ -33,19 +34,34 @@ class CsvSource:
         Raises:
             InputError: a malformed record or value, as file:line:column.
         """
-        definition, path = next(pair for pair in self.tables if pair[0].name == table)
+        definition, path = self._file(table)
         records = _records(path)
         columns = _header(definition, path, records)
         order = [columns.index(column.name) for column in definition.columns]
-        for line, fields in records:
-            if fields == [None] and len(columns) > 1:
-                continue
+        for line, fields in _filled(records, len(columns)):
             if len(fields) != len(columns):
                 message = f"record has {len(fields)} fields for {len(columns)} columns"
                 raise InputError(message, file=path, line=line, remedy="Quote commas or add the missing fields")
             yield tuple(
                 [_cell(column, fields[at], path, line) for column, at in zip(definition.columns, order, strict=True)]
             )
+
+    def place(self, table: str, row: int) -> tuple[Path, int | None]:
+        """Return the file and line of a row, for an error that an engine found."""
+        definition, path = self._file(table)
+        records = _records(path)
+        columns = _header(definition, path, records)
+        found = next(islice(_filled(records, len(columns)), row - 1, None), None)
+        return path, found[0] if found else None
+
+    def _file(self, table: str) -> tuple[TableDef, Path]:
+        """Return a table's definition and file."""
+        return next(pair for pair in self.tables if pair[0].name == table)
+
+
+def _filled(records: Iterator[tuple[int, list[Field]]], width: int) -> Iterator[tuple[int, list[Field]]]:
+    """Yield the records that are rows: a blank line is one only in a table of one column."""
+    return (record for record in records if width == 1 or record[1] != [None])
 
 
 def csv_source(tables: tuple[TableDef, ...], folder: Path) -> tuple[CsvSource, str]:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import unicodedata
+from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from cases.errors import InputError
 from cases.faults import Faults, Place
 from cases.relation import Kind, kind_of
-from cases.snapshot import ColumnDef, ForeignKey, TableDef
-from cases.yaml_reading import YamlDocument, dotted
+from cases.snapshot import ColumnDef, ForeignKey, PlacedRows, Snapshot, TableDef
+from cases.yaml_reading import YamlDocument, dotted, read_yaml
+
+
+def _seen(name: str) -> str:
+    """Refuse a name with a character that is obeyed, not seen: no engine and no CSV header holds it as it is."""
+    if any(unicodedata.category(one) == "Cc" for one in name):
+        raise ValueError("a name holds a control character")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=63), AfterValidator(_seen)]
 
 
 class ColumnModel(BaseModel):
@@ -18,7 +30,7 @@ class ColumnModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1, max_length=63)
+    name: Name
     kind: str = Field(description="a kind of docs/formats.md, or an alias such as bigint, numeric, varchar, blob")
     nullable: bool = True
     length: int | None = Field(default=None, gt=0)
@@ -50,7 +62,7 @@ class TableModel(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str = Field(min_length=1, max_length=63)
+    name: Name
     columns: tuple[ColumnModel, ...] = Field(min_length=1)
     primary_key: tuple[str, ...] = ()
     unique: tuple[tuple[str, ...], ...] = ()
@@ -135,3 +147,24 @@ def _fault(document: YamlDocument, place: Place, message: str) -> InputError:
     """Build a fault at a field of the schema file."""
     remedy = "Correct the name or define what it names"
     return InputError(message, file=document.path, line=document.line(place), field=dotted(place), remedy=remedy)
+
+
+def name_fault(snapshot: Snapshot, table: int, column: int | None, message: str, remedy: str) -> InputError:
+    """Return the fault of a table's or column's name: at its line in the schema file where there is one."""
+    place: Place = ("tables", table, *(() if column is None else ("columns", column)), "name")
+    if snapshot.schema_file is not None:
+        line = read_yaml(snapshot.schema_file).line(place)
+        return InputError(message, file=snapshot.schema_file, line=line, field=dotted(place), remedy=remedy)
+    definition = snapshot.tables[table]
+    named = definition.name if column is None else f"{definition.name}.{definition.columns[column].name}"
+    return InputError(message, file=snapshot.sqlite_file or snapshot.id, field=named, remedy=remedy)
+
+
+def row_fault(snapshot: Snapshot, table: str, row: int | None, message: str, remedy: str) -> InputError:
+    """Return the fault of a row, from 1: at its line in its file where the source knows it."""
+    file: Path | str = snapshot.id
+    line = row
+    if isinstance(snapshot.source, PlacedRows):
+        file, placed = snapshot.source.place(table, row or 1)
+        line = placed if row else None
+    return InputError(message, file=file, line=line, field=table, remedy=remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -16,18 +17,34 @@ from cases.catalog import Catalog
 from cases.errors import InputError
 from cases.relation import Row
 from cases.snapshot import Snapshot, TableDef
+from cases.sources.rows_check import first_clash
+from cases.sources.schema import row_fault
 from dialect_adapters.contract import Endpoint, Role, SessionLostError
 from dialect_adapters.ddl import table_ddl
 from dialect_adapters.mysql.digest import quoted, state_digest
 from dialect_adapters.mysql.scripts import run_script
 from dialect_adapters.mysql.session import ADMIN, COLLATION, connect, login_name
 from dialect_adapters.mysql.types import NAMED_KINDS, load_cell, reading, type_of
+from dialect_adapters.names import NameRules, check_names
 from dialect_adapters.reflect import catalog_of
 from dialect_adapters.tally import Tally, check_loadable
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
     from pymysql.cursors import Cursor
+
+
+NAMES = NameRules(
+    "MySQL",
+    64,
+    "characters",
+    str.lower,
+    (
+        (re.compile("[\U00010000-\U0010ffff]"), "takes no character past U+FFFF in a name, such as an emoji"),
+        (re.compile(" $"), "takes no name that ends with a space"),
+    ),
+)
+_ROW = re.compile(r" at row (\d+)")
 
 
 def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
@@ -38,6 +55,7 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
     """
     for snapshot in snapshots:
         check_loadable(snapshot, "mysql")
+        check_names(snapshot, NAMES)
     _take_over(endpoint)
     for snapshot in snapshots:
         _fill(endpoint, snapshot)
@@ -119,14 +137,15 @@ def _send(connection: Connection[Cursor], snapshot: Snapshot, table: TableDef, r
             for row in tally.watch(rows):
                 file.write("\t".join(load_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)) + "\n")
         except UnicodeEncodeError:
-            raise _refused(snapshot, table.name, f"row {tally.rows} holds text that is no Unicode") from None
+            message = f"table {table.name}: row {tally.rows} holds text that is no Unicode"
+            raise row_fault(snapshot, table.name, tally.rows, message, "Correct it") from None
         file.flush()
         _guarded(connection, snapshot, table.name, _load_data(table, file.name))
     with connection.cursor() as cursor:
         # LOCAL turns errors into warnings: a row that was changed or left out is only named there.
         cursor.execute("SHOW WARNINGS LIMIT 1")
         if warning := cursor.fetchone():
-            raise _refused(snapshot, table.name, str(warning[2]))
+            raise _first_clash(snapshot, table) or _refused(snapshot, table.name, str(warning[2]))
         cursor.execute(tally.question(quoted(table.name), quoted))
         answer = cursor.fetchone()
     if difference := tally.difference(answer or ()):
@@ -175,6 +194,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
                 type_of=type_of,
                 state_digest=digest,
                 named_kinds=NAMED_KINDS,
+                unquoted=lambda name: name.replace("``", "`"),
             )
     finally:
         engine.dispose()
@@ -188,6 +208,13 @@ def _guarded(connection: Connection[Cursor], snapshot: Snapshot, table: str, sta
         raise _refused(snapshot, table, str(error.args[-1]) if error.args else type(error).__name__) from None
 
 
+def _first_clash(snapshot: Snapshot, table: TableDef) -> InputError | None:
+    """Return the fault of the first row whose key stands already, as the engine names the key and no row."""
+    return first_clash(snapshot, table, snapshot.source.rows(table.name)) if snapshot.source is not None else None
+
+
 def _refused(snapshot: Snapshot, table: str, message: str) -> InputError:
-    """Return the engine's refusal with the table (and the row, which the message names)."""
-    return InputError(f"table {table}: {message}", file=snapshot.id, remedy="Correct the row or the schema.")
+    """Return the engine's refusal with the table and, where the message has it, the row's place."""
+    found = _ROW.search(message)
+    row = int(found[1]) if found else None
+    return row_fault(snapshot, table, row, f"table {table}: {message}", "Correct the row or the schema")

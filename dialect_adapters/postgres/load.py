@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -16,8 +17,10 @@ from cases.catalog import Catalog
 from cases.errors import InputError
 from cases.relation import Row
 from cases.snapshot import ForeignKey, Snapshot, TableDef
+from cases.sources.schema import row_fault
 from dialect_adapters.contract import Endpoint, Role
 from dialect_adapters.ddl import table_ddl
+from dialect_adapters.names import NameRules, check_names
 from dialect_adapters.postgres import harden
 from dialect_adapters.postgres.digest import state_digest
 from dialect_adapters.postgres.scripts import run_script
@@ -30,6 +33,9 @@ Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 
 _CHUNK = 65536
 _LONGEST_NAME = 56
+_UNIQUE = "23505"
+NAMES = NameRules("Postgres", 63, "bytes", str.lower)
+_ROW = re.compile(r"COPY .*, line (\d+)(?:, column (.*?)(?::|$))?")
 _SCHEMAS = (
     "SELECT nspname::text FROM pg_namespace WHERE nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') "
     "AND nspname !~ '^pg_temp' ORDER BY nspname <> 'public', nspname"
@@ -44,6 +50,7 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
     """
     for snapshot in snapshots:
         check_loadable(snapshot, "postgres")
+        check_names(snapshot, NAMES)
     for name in ("template1", MAINTENANCE):
         with connect(endpoint, name, ADMIN) as connection:
             _admin(connection, harden.template_statements())
@@ -113,11 +120,12 @@ def _copy(connection: Connection, snapshot: Snapshot, table: TableDef, rows: Ite
     except psycopg.Error as error:
         raise _refused(snapshot, table.name, error) from None
     except UnicodeEncodeError:
-        raise _unencodable(snapshot, table.name, tally.rows) from None
+        message = f"table {table.name}: row {tally.rows} holds text that is no Unicode"
+        raise row_fault(snapshot, original_name(snapshot, table.name), tally.rows, message, "Correct it") from None
     if difference := tally.difference(answer or ()):
-        raise InputError(
-            f"table {table.name}: {difference}", file=snapshot.id, remedy="Correct the column's declared kind or size."
-        )
+        remedy = "Correct the column's declared kind or size"
+        name = original_name(snapshot, table.name)
+        raise row_fault(snapshot, name, None, f"table {table.name}: {difference}", remedy)
 
 
 def _chunks(table: TableDef, rows: Iterator[Row]) -> Iterator[str]:
@@ -212,14 +220,19 @@ def _guarded(connection: Connection, snapshot: Snapshot, table: str, statement: 
         raise _refused(snapshot, table, error) from None
 
 
-def _unencodable(snapshot: Snapshot, table: str, row: int) -> InputError:
-    """Return the error of a text that is no Unicode."""
-    return InputError(f"table {table}: row {row} holds text that is no Unicode", file=snapshot.id, remedy="Correct it.")
-
-
 def _refused(snapshot: Snapshot, table: str, error: psycopg.Error) -> InputError:
     """Return the engine's refusal with the table and, where COPY gives it, the row."""
-    context = (error.diag.context or "").splitlines()
-    place = f" ({context[0]})" if context else ""
     detail = error.diag.message_primary or str(error)
-    return InputError(f"table {table}: {detail}{place}", file=snapshot.id, remedy="Correct the row or the schema.")
+    if error.diag.message_detail and error.sqlstate == _UNIQUE:
+        detail = f"{detail} ({error.diag.message_detail})"
+    found = _ROW.search((error.diag.context or "").partition("\n")[0])
+    named = f"table {table}, column {found[2]}" if found and found[2] else f"table {table}"
+    row = int(found[1]) if found else None
+    return row_fault(
+        snapshot, original_name(snapshot, table), row, f"{named}: {detail}", "Correct the row or the schema"
+    )
+
+
+def original_name(snapshot: Snapshot, table: str) -> str:
+    """Return a table's name as the snapshot spells it."""
+    return next(one.name for one in snapshot.tables if one.name.lower() == table)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -20,9 +22,18 @@ from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 from cases.errors import InputError
 from cases.relation import FarTemporal, Interval, Json, Kind, Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
+from cases.sources.schema import row_fault
 from dialect_adapters.ddl import table_ddl
+from dialect_adapters.names import NameRules, check_names, table_fault
 from dialect_adapters.sqlite.worker.writing import ENFORCED
 
+NAMES = NameRules(
+    "SQLite",
+    None,
+    "characters",
+    lambda name: name.encode().lower().decode(),
+    ((re.compile("^sqlite_", re.I), "keeps names that begin with sqlite_"),),
+)
 _WAL_MARK = slice(18, 20)
 _SQL_TYPES: dict[Kind, types.TypeEngine[Any]] = {
     Kind.BOOL: types.Boolean(),
@@ -46,13 +57,14 @@ def write_database(snapshot: Snapshot, target: Path) -> None:
     if snapshot.sqlite_file is not None:
         copy_database(snapshot.sqlite_file, target)
         return
+    check_names(snapshot, NAMES)
     with closing(sqlite3.connect(target, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode=OFF")
         db.execute("PRAGMA synchronous=OFF")
         for table, ddl in zip(snapshot.tables, _ddl(snapshot), strict=True):
             _fill(db, snapshot, table, ddl.create)
             for index in ddl.indexes:
-                db.execute(index)
+                _define(db, snapshot, table, index)
         for script in snapshot.scripts.get("sqlite", ()):
             _run_script(db, script)
         if snapshot.enforce_foreign_keys:
@@ -102,9 +114,25 @@ def _sql_type(column: ColumnDef, _: bool) -> types.TypeEngine[Any]:
     return _SQL_TYPES.get(column.kind, types.TEXT())
 
 
+def _define(db: sqlite3.Connection, snapshot: Snapshot, table: TableDef, statement: str) -> None:
+    """Run a statement of the schema; a refusal is the schema's fault, a full disk is not."""
+    try:
+        db.execute(statement)
+    except sqlite3.Error as error:
+        _check_disk(error)
+        raise table_fault(snapshot, table.name, str(error)) from error
+
+
+def _check_disk(error: Exception) -> None:
+    """Raise a disk that is full or fails as what it is: no row is to blame."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        raise OSError(errno.ENOSPC, str(error)) from error
+
+
 def _fill(db: sqlite3.Connection, snapshot: Snapshot, table: TableDef, create: str) -> None:
     """Create one table, write all its rows in one transaction and count them."""
-    db.execute(create)
+    _define(db, snapshot, table, create)
     if snapshot.source is None:
         return
     progress = _Progress()
@@ -115,6 +143,7 @@ def _fill(db: sqlite3.Connection, snapshot: Snapshot, table: TableDef, create: s
         rows = progress.counted(snapshot.source.rows(table.name))
         db.executemany(f'INSERT INTO "{name}" VALUES ({marks})', rows)  # noqa: S608 - the pack's own table name, quoted
     except (sqlite3.Error, OverflowError) as error:
+        _check_disk(error)
         raise _row_error(snapshot, table, progress.count, str(error)) from error
     db.execute("COMMIT")
     (stored,) = db.execute(f'SELECT count(*) FROM "{name}"').fetchone()  # noqa: S608 - as above
@@ -137,10 +166,8 @@ class _Progress:
 
 
 def _row_error(snapshot: Snapshot, table: TableDef, row: int, message: str) -> InputError:
-    """Return the error that names snapshot, row and table."""
-    return InputError(
-        message, file=snapshot.id, line=row, field=table.name, remedy="Correct the row, or the table's definition"
-    )
+    """Return the error at the row's place in its file."""
+    return row_fault(snapshot, table.name, row, message, "Correct the row, or the table's definition")
 
 
 def stored(value: object) -> object:
@@ -193,10 +220,6 @@ def _check_references(db: sqlite3.Connection, snapshot: Snapshot) -> None:
     """Refuse a snapshot with an orphan where the source asks for enforced references."""
     orphan = db.execute("PRAGMA foreign_key_check").fetchone()
     if orphan is not None:
-        raise InputError(
-            f"a row refers to a missing row of '{orphan[2]}'",
-            file=snapshot.id,
-            line=orphan[1],
-            field=orphan[0],
-            remedy="Add the row it refers to, or do not enforce foreign keys",
-        )
+        remedy = "Add the row it refers to, or do not enforce foreign keys"
+        message = f"a row (rowid {orphan[1]}) refers to a missing row of '{orphan[2]}'"
+        raise row_fault(snapshot, orphan[0], None, message, remedy)

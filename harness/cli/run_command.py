@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,35 +90,40 @@ def _layers(given: dict[str, Any], environment: Mapping[str, str], config: str |
         ("environment", options_from(named, file=None, names=ENVIRONMENT)),
     ]
     if config is not None:
-        layers.append(("run file", options_from(_run_file(Path(config)), file=config)))
+        values, line = _run_file(Path(config))
+        layers.append(("run file", options_from(values, file=config, line=line)))
     return layers
 
 
-def _run_file(path: Path) -> dict[str, Any]:
-    """Return the options of a run file; its relative paths are read against its own folder."""
+def _run_file(path: Path) -> tuple[dict[str, Any], Callable[[str], int | None]]:
+    """Return the options of a run file and the way to an option's line; relative paths are read against its folder."""
     from cases.errors import InputError
     from cases.yaml_reading import read_yaml
 
-    value = read_yaml(path).value
+    document = read_yaml(path)
+    value = document.value
     if not isinstance(value, dict):
         raise InputError("a run file is a mapping of options", file=path, remedy="See `sqlassay run --help`")
     for field in ("predictions", "out"):
         if isinstance(value.get(field), str):
             value[field] = str(path.parent / value[field])
-    return value
+    return value, lambda field: document.line((field,))
 
 
 def _dry_run(pack: Any, config: Any) -> int:
-    """Say what would run; nothing is started."""
+    """Read every row, say what would run, and start nothing."""
+    from cases.sources.rows_check import check
     from harness.run.asking import open_asker
     from harness.run.select import select
 
     cases = select(pack, config)
+    rows = check(pack)
     with open_asker(config, pack) as asker:
         with_gold = sum(bool(case.gold.get(config.dialect)) for case in cases)
         click.echo(
             f"Would judge {len(cases)} cases x {config.trials} trials of pack {pack.name} on {config.dialect} "
-            f"({with_gold} with gold), predictions from {asker.label}, {config.jobs} jobs, policy {config.policy_name}."
+            f"({with_gold} with gold, {rows} rows), predictions from {asker.label}, {config.jobs} jobs, "
+            f"policy {config.policy_name}."
         )
     click.echo("OK: a dry run, nothing was executed (exit 0)")
     return 0

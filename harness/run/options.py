@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -91,8 +91,14 @@ class RunOptions(BaseModel):
         return tuple(pairs)
 
 
-def options_from(values: dict[str, Any], *, file: Path | str | None, names: str = "") -> RunOptions:
-    """Validate one source of options; the error names the file or `names` + field and what is wrong.
+def options_from(
+    values: dict[str, Any],
+    *,
+    file: Path | str | None,
+    names: str = "",
+    line: Callable[[str], int | None] = lambda _field: None,
+) -> RunOptions:
+    """Validate one source of options; the error names file and line, or the option as this source spells it.
 
     Raises:
         InputError: an unknown or malformed option.
@@ -102,10 +108,12 @@ def options_from(values: dict[str, Any], *, file: Path | str | None, names: str 
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"][:1])
-        shown = f"{names}{field.replace('_', '-')}" if names.startswith("--") else f"{names}{field}"
+        spelled = field.replace("_", "-") if names.startswith("--") else field.upper() if names else field
         known = ", ".join(sorted(RunOptions.model_fields))
         remedy = f"Known fields: {known}" if first["type"] == "extra_forbidden" else "See `sqlassay run --help`"
-        raise InputError(first["msg"].removeprefix("Value error, "), file=file, field=shown, remedy=remedy) from error
+        message = first["msg"].removeprefix("Value error, ")
+        shown = f"{names}{spelled}"
+        raise InputError(message, file=file, line=line(field), field=shown, remedy=remedy) from error
 
 
 @dataclass(frozen=True, slots=True)
