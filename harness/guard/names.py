@@ -43,6 +43,12 @@ class Names:
         return {table.name.lower(): table.schema_name for table in tables}
 
     @cached_property
+    def twins(self) -> frozenset[str]:
+        """Return the names that several tables have but for the case of their letters."""
+        counts = Counter(table.name.lower() for table in (self.catalog.tables if self.catalog is not None else ()))
+        return frozenset(name for name, count in counts.items() if count > 1)
+
+    @cached_property
     def columns(self) -> frozenset[str]:
         """Return the names of all columns."""
         tables = self.catalog.tables if self.catalog is not None else ()
@@ -79,7 +85,8 @@ def table_trouble(name: str, schema: str | None, names: Names) -> Trouble | None
         return f"'{full}' is outside this database", "table"
     if name not in names.tables:
         return f"'{full}' is no table of this snapshot", "unknown_table"
-    if names.visible is not None and name not in names.visible:
+    # Of two tables that differ in case alone maybe one is visible; which of them a text means is the engine's to say.
+    if names.visible is not None and (name not in names.visible or name in names.twins):
         return f"'{full}' is not visible to this case", "table"
     return None
 

@@ -198,6 +198,13 @@ def test_visible_limits_what_a_statement_reads(parser: Parser, sql: str, *, allo
     assert _check(parser, sql, "sqlite", None, visible=visible).allowed is allowed
 
 
+def test_a_table_whose_name_another_has_in_other_case_is_not_visible(parser: Parser) -> None:
+    """Where two tables differ in case alone, a limit on what is visible admits neither; without one both pass."""
+    catalog = _catalog("postgres", {"people": ("id",), "People": ("id",)})
+    assert _check(parser, 'SELECT * FROM "People"', "postgres", catalog).allowed is True
+    assert _check(parser, 'SELECT * FROM "People"', "postgres", catalog, visible=frozenset({"people"})).allowed is False
+
+
 @pytest.mark.parametrize(
     ("sql", "allowed"),
     [
