@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -53,6 +54,8 @@ def test_a_worker_past_the_deadline_is_killed_and_the_next_text_is_parsed() -> N
         pid = hurried.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
+        while Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)
         assert hurried.parse("SELECT 2", "sqlite", sqlglot_dialect="sqlite").error == "not parsed within 1.5 s"
         assert hurried.parse("SELECT 3", "sqlite", sqlglot_dialect="sqlite").error is None
 
