@@ -134,10 +134,11 @@ def evaluate(pack: str | Path, case_id: str, sql: str | None, **options: Any) ->
         InfrastructureError: the sandbox could not start.
     """
     import json
-    import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="sqlassay-") as folder:
-        predictions = Path(folder) / "one.jsonl"
+    from sandboxes.scratch import Scratch
+
+    with Scratch("one") as folder:
+        predictions = folder / "one.jsonl"
         predictions.write_text(json.dumps({"case_id": case_id, "sql": sql}) + "\n", encoding="utf-8")
-        asked = {"out": Path(folder) / "run", **options, "predictions": predictions, "only": (case_id,), "jobs": 1}
+        asked = {"out": folder / "run", **options, "predictions": predictions, "only": (case_id,), "jobs": 1}
         return run(pack, **asked).results[0]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +15,8 @@ from cases.errors import InputError
 from cases.formats.registry import load_pack
 from cases.outcome import Rows
 from cases.pack import Pack
+from cases.snapshot import Snapshot
+from cases.sources.sqlite_file import sqlite_content
 from dialect_adapters.contract import Limits, Mode, Pins, Role
 from dialect_adapters.execute import Executed, execute
 from dialect_adapters.mysql.load import NAMES as MYSQL
@@ -129,3 +133,19 @@ def test_control_characters_are_no_part_of_a_name(tmp_path: Path) -> None:
     for one in ("a\tb", "a\nb", "a\x07", "a\x7f"):
         with pytest.raises(InputError, match=r"schema\.yaml:\d+:tables\.0\.columns\.0\.name: a name holds a control"):
             _pack(tmp_path / repr(one).strip("'").replace("\\", "_"), [("t", [one])])
+
+
+@pytest.mark.parametrize("rules", [POSTGRES, MYSQL])
+def test_names_of_a_sqlite_file_that_another_engine_folds_are_refused(tmp_path: Path, rules: NameRules) -> None:
+    """SQLite keeps two names apart that differ in the case of a letter past ASCII; the file and both are named."""
+    path = tmp_path / "a.sqlite"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute('CREATE TABLE "Äpfel" (id INTEGER)')
+        db.execute('CREATE TABLE "äpfel" (id INTEGER)')
+    found = sqlite_content(path)
+    snapshot = Snapshot("s", "s", "d", found.tables, found.source, sqlite_file=path)
+    check_names(snapshot, SQLITE)
+    with pytest.raises(
+        InputError, match=rf"a\.sqlite:äpfel: 'Äpfel' and 'äpfel' are one name to {rules.engine}\. Rename"
+    ):
+        check_names(snapshot, rules)
