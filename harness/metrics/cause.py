@@ -229,6 +229,15 @@ def _join(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     return Counter(gold.joins) != Counter(predicted.joins)
 
 
+def _nested_as_join(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
+    """Return True where the gold asks by a nested condition and the prediction joins instead (or the other way)."""
+    for asked, other in ((gold, predicted), (predicted, gold)):
+        nested = set(asked.filters) - set(_plain(asked)) - set(other.filters)
+        if nested and not asked.joins and other.joins:
+            return True
+    return False
+
+
 def _limit(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
     """Return True where the row limits differ."""
     return gold.limit != predicted.limit
@@ -280,6 +289,7 @@ def _column_order(gold: ParsedQuery, predicted: ParsedQuery) -> bool:
 _RULES: tuple[tuple[Callable[[ParsedQuery, ParsedQuery], bool], Cause], ...] = (
     (_temporal, Cause.TEMPORAL_GROUNDING),
     (_filter_value, Cause.FILTER_VALUE_MISMATCH),
+    (_nested_as_join, Cause.JOIN_MISMATCH),
     (_missing_filter, Cause.MISSING_FILTER),
     (_extra_filter, Cause.EXTRA_FILTER),
     (_join, Cause.JOIN_MISMATCH),
