@@ -8,6 +8,7 @@ import re
 from cases.faults import Place
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.S)
+_ANY_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 HALF = "half a character (a lone surrogate such as \\ud800), which no UTF-8 file can hold"
 ENDLESS = "NaN or infinity, which no JSON file can hold"
@@ -55,7 +56,7 @@ def is_half(text: str) -> bool:
 def half_escape(text: str) -> int | None:
     r"""Return the offset of the first \u escape in JSON text that is half of a character, or None."""
     high: re.Match[str] | None = None
-    for found in _ESCAPE.finditer(text) if "\\u" in text else ():
+    for found in _ESCAPE.finditer(text) if _ANY_HALF.search(text) else ():
         code = int(found[1], 16) if found[1] else 0
         joined = high is not None and high.end() == found.start() and 0xDC00 <= code <= 0xDFFF
         if high is not None and not joined:

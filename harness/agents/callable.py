@@ -161,7 +161,7 @@ def _prediction(request: AgentRequest, frame: bytes) -> Prediction:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        return _failed(request, f"the answer's field '{place}': {first['msg']}")
+        return _failed(request, f"the answer's field '{place}': {first['msg'].removeprefix('Value error, ')}")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         return _failed(request, f"the answer cannot be read: {error}")
 
