@@ -25,11 +25,12 @@ option = $(if $($(1)),$(2) '$($(1))')
 EVAL_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,PREDICTIONS,--predictions) $(call option,AGENT,--agent) $(call option,OUT,--out) \
 	$(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) $(call option,TRIALS,--trials) \
-	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit)
+	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) $(call option,RUNTIME,--runtime)
 REDTEAM_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,ATTACKS,--attacks) $(call option,BENIGN,--benign) $(call option,SNAPSHOT,--snapshot) \
 	$(call option,LAYERS,--layers) $(call option,SAMPLE,--sample) $(call option,SEED,--seed) \
-	$(call option,TIMEOUT,--timeout) $(call option,OUT,--out) $(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox)
+	$(call option,TIMEOUT,--timeout) $(call option,OUT,--out) $(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) \
+	$(call option,RUNTIME,--runtime)
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
@@ -39,10 +40,10 @@ LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-h
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE
+eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE RUNTIME
 	@$(BIN)/sqlassay run '$(PACK)' $(EVAL_OPTIONS)
 
-redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE
+redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME
 	@$(BIN)/sqlassay redteam $(REDTEAM_OPTIONS)
 
 engine: $(VENV)/.runtime ## Bring up a container engine where none answers: ENGINE=auto|ask|none

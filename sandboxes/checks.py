@@ -69,6 +69,7 @@ def container_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
 
 def _engine(engine: Engine) -> tuple[Finding, ...]:
     """Return whether the engine answers, shares sockets and enforces every limit."""
+    from sandboxes.docker import runtimes
     from sandboxes.docker.limits import missing
 
     facts = engine.facts
@@ -80,6 +81,7 @@ def _engine(engine: Engine) -> tuple[Finding, ...]:
     return (
         Finding("container engine", True, found + (", rootless" if rootless else ""), decides=True),
         Finding("container channel", True, channel),
+        Finding("container runtimes", True, runtimes.described(facts)),
         Finding("container limits", not off, f"off: {', '.join(off)}" if off else "all enforced", fix),
     )
 

@@ -32,6 +32,8 @@ LAYERS = ("guard", "role", "sandbox")
               help="Deadline of one statement.")  # fmt: skip
 @click.option("--sandbox", default="auto", show_default=True, metavar="NAME", help="auto, docker or process.")
 @click.option("--engine", type=click.Choice(["auto", "ask", "none"]), default="auto", show_default=True)
+@click.option("--runtime", default="", envvar="SQLASSAY_RUNTIME", metavar="NAME",
+              help="Container runtime the engine knows, such as runsc or crun (default: its own).")  # fmt: skip
 def command(
     dialect: str,
     attacks: str | None,
@@ -45,6 +47,7 @@ def command(
     timeout: float,
     sandbox: str,
     engine: EnginePolicy,
+    runtime: str,
 ) -> int:
     """Attack every layer of the defence and say which attacks did harm.
 
@@ -68,6 +71,7 @@ def command(
         timeout=timeout,
         sandbox=sandbox,
         engine=engine,
+        runtime=runtime,
     )
     with screen() as live:
         found = run(asked, live.notice, live.progress)

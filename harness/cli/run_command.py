@@ -33,6 +33,9 @@ _FLAGS = {"dry_run", "allow_unknown"}
 @click.option("--agent-timeout", metavar="S", help="Seconds the agent may take for one answer (default 120).")
 @click.option("--row-limit", metavar="N", help="Rows a result may have (default 100000).")
 @click.option("--engine", metavar="HOW", help="auto (default), ask or none: may a container engine be started here?")
+@click.option(
+    "--runtime", metavar="NAME", help="Container runtime the engine knows, such as runsc or crun (default: its own)."
+)
 @click.option("--policy", metavar="NAME", help="Comparison policy (default skill; `sqlassay list policies`).")
 @click.option("--metrics", metavar="A,B", help="Metrics to compute (`sqlassay list metrics`).")
 @click.option("--fail-under", metavar="METRIC=X", multiple=True, help="Exit 1 where a metric's mean is below X.")

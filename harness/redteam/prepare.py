@@ -15,11 +15,8 @@ from harness.redteam.report import result
 from harness.redteam.targets import attacks_file, benign_file, find_target
 from harness.redteam.variants import variants
 from harness.results.redteam import Layer, RedTeamResult
-from sandboxes.contract import Provider
-from sandboxes.engine import EnginePolicy, ensure_engine
-from sandboxes.registry import provider as find_provider
-
-_PROVIDERS = {"files": "process", "server": "docker"}
+from sandboxes.engine import EnginePolicy
+from sandboxes.opening import open_provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,38 +34,27 @@ class Asked:
     timeout: float
     sandbox: str
     engine: EnginePolicy
+    runtime: str = ""
 
 
 def run(asked: Asked, notice: Callable[[str], None], progress: Progress) -> RedTeamResult:
     """Run the drill that was asked for.
 
     Raises:
-        InputError: a malformed file, an unknown dialect or snapshot.
+        InputError: a malformed file, an unknown dialect, snapshot, provider or runtime.
         InfrastructureError: no engine, image or sandbox.
     """
     started = time.monotonic()
     adapter = find_adapter(asked.dialect)
     target = find_target(asked.dialect, asked.snapshot)
     plan = _plan(asked)
-    name = _PROVIDERS[adapter.recipe.kind] if asked.sandbox == "auto" else asked.sandbox
-    provider = _provider(name, asked.engine, notice)
+    provider = open_provider(adapter.recipe, asked.sandbox, notice, engine=asked.engine, runtime=asked.runtime)
     try:
         image = provider.prepare(adapter, (target.snapshot,), notice)
         site = Site(provider, adapter, image, target, f"redteam-{secrets.token_hex(4)}")
         return result(site, plan, drill(site, plan, progress), time.monotonic() - started)
     finally:
         provider.close()
-
-
-def _provider(name: str, engine: EnginePolicy, notice: Callable[[str], None]) -> Provider:
-    """Return the provider with its engine up and dead runs' leftovers gone."""
-    provider = find_provider(name)
-    if provider.needs_engine:
-        ensure_engine(engine, notice)
-        provider = find_provider(name, engine_policy=engine)
-    for removed in provider.sweep():
-        notice(f"removed a leftover of a dead run: {removed}")
-    return provider
 
 
 def _plan(asked: Asked) -> Plan:

@@ -19,12 +19,8 @@ from harness.results.evidence import MetricSettings
 from harness.run.options import RunConfig
 from harness.run.screen import Screen
 from sandboxes.contract import Provider, SnapshotImage
-from sandboxes.engine import ensure_engine
-from sandboxes.registry import provider as find_provider
+from sandboxes.opening import open_provider
 from sandboxes.station import Station
-
-AUTO_PROVIDERS = {"files": "process", "server": "docker"}
-"""Which provider `--sandbox auto` takes, by what the dialect's recipe needs: a jailed worker or a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +43,15 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen) -> Bench
     """Bring up what the run needs and return it; nothing has touched a prediction yet.
 
     Raises:
-        InputError: an unknown dialect, metric or provider, or a snapshot that cannot be loaded.
+        InputError: an unknown dialect, metric, provider or runtime, or a snapshot that cannot be loaded.
         InfrastructureError: no engine, or an image that cannot be built.
     """
     adapter = find_adapter(config.dialect)
     chosen = metrics(config.metrics)
     _declared(config, chosen)
-    name = AUTO_PROVIDERS[adapter.recipe.kind] if config.sandbox == "auto" else config.sandbox
-    provider = find_provider(name)
-    if provider.needs_engine:
-        ensure_engine(config.engine, screen.notice)
-        # The same word decides whether what a base image is built with may be installed.
-        provider = find_provider(name, engine_policy=config.engine)
-    for removed in provider.sweep():
-        screen.notice(f"removed a leftover of a dead run: {removed}")
+    provider = open_provider(
+        adapter.recipe, config.sandbox, screen.notice, engine=config.engine, runtime=config.runtime
+    )
     image = provider.prepare(adapter, pack.snapshots, screen.notice)
     rules = Rules(
         dialect=config.dialect,

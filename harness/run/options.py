@@ -42,6 +42,7 @@ class RunOptions(BaseModel):
     gold_timeout: float | None = Field(default=None, gt=0, le=86400)
     row_limit: int | None = Field(default=None, ge=1, le=10_000_000)
     engine: Literal["auto", "ask", "none"] | None = None
+    runtime: str | None = None
     policy: str | None = None
     metrics: tuple[str, ...] | None = None
     fail_under: tuple[tuple[str, FiniteFloat], ...] | None = None
@@ -131,6 +132,7 @@ class RunConfig:
     gold_timeout: float
     row_limit: int
     engine: Literal["auto", "ask", "none"]
+    runtime: str
     policy: Policy
     policy_name: str
     metrics: tuple[str, ...] | None
@@ -161,6 +163,7 @@ _DEFAULTS = RunOptions(
     gold_timeout=300.0,
     row_limit=100_000,
     engine="auto",
+    runtime="",
     policy=DEFAULT_PRESET,
     fail_under=(),
     only=(),

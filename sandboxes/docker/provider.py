@@ -16,7 +16,7 @@ from sandboxes import labels
 from sandboxes.bake import Bakery, Order, image_key
 from sandboxes.cache import cache_dir
 from sandboxes.contract import BaseImage, Isolation, Notice, SnapshotImage
-from sandboxes.docker import container, limits, networks, ryuk
+from sandboxes.docker import container, limits, networks, runtimes, ryuk
 from sandboxes.docker.builder import Bake, Baked, bake
 from sandboxes.docker.channel import FOLDER_PREFIX, Channel, Transport, socket_channel
 from sandboxes.docker.client import Engine, connect
@@ -76,9 +76,15 @@ class DockerProvider:
         self._closed = False
 
     def prepare(self, adapter: Adapter, snapshots: Sequence[Snapshot], notice: Notice) -> SnapshotImage:
-        """Return the image for exactly these snapshots, building base and image once under a lock."""
+        """Return the image for exactly these snapshots, building base and image once under a lock.
+
+        Raises:
+            InputError: the engine has no runtime of the given name, or a snapshot cannot be loaded.
+            InfrastructureError: anything of ours.
+        """
         ensure_engine(self._policy, notice)
         engine = self._connected()
+        runtimes.refuse_unknown(self._runtime, engine.facts)
         base = base_image(adapter.recipe, self._sources(engine), notice)
         key = image_key(base, adapter, snapshots)
 
@@ -242,7 +248,7 @@ class DockerProvider:
 def _isolation(engine: Engine, plan: container.Plan, channel: Channel) -> Isolation:
     """Say how a container is isolated and which limits this engine leaves off."""
     facts = engine.facts
-    method = f"container ({plan.runtime or facts.get('DefaultRuntime') or 'default runtime'})"
+    method = f"container ({plan.runtime or runtimes.default(facts) or 'default runtime'})"
     limited = limits.described(plan.recipe, plan.mode, plan.space)
     return Isolation(DockerProvider.name, method, channel.describe, limited, limits.missing(facts))
 

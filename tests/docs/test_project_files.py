@@ -18,6 +18,7 @@ VARIABLES = {
     "OUT": "--out",
     "JOBS": "--jobs",
     "SANDBOX": "--sandbox",
+    "RUNTIME": "--runtime",
     "TRIALS": "--trials",
     "TIMEOUT": "--timeout",
     "ROW_LIMIT": "--row-limit",

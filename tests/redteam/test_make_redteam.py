@@ -22,6 +22,7 @@ VARIABLES = {
     "OUT": "--out",
     "JOBS": "--jobs",
     "SANDBOX": "--sandbox",
+    "RUNTIME": "--runtime",
 }
 
 

@@ -1,0 +1,38 @@
+"""Open the provider a run takes its sandboxes from: chosen, its engine up, dead runs' leftovers gone."""
+
+from __future__ import annotations
+
+from cases.errors import InputError
+from dialect_adapters.contract import ServerRecipe
+from sandboxes.contract import Notice, Provider
+from sandboxes.engine import EnginePolicy, ensure_engine
+from sandboxes.registry import provider
+
+_AUTO = {"files": "process", "server": "docker"}
+"""Which provider `auto` takes, by what the dialect's recipe needs: a jailed worker or a server."""
+
+
+def open_provider(
+    recipe: ServerRecipe, sandbox: str, notice: Notice, *, engine: EnginePolicy, runtime: str = ""
+) -> Provider:
+    """Return the named provider (`auto`: by the recipe's kind), ready to prepare an image.
+
+    Raises:
+        InputError: an unknown provider, or a runtime named for one that runs no containers.
+        EngineUnavailableError: it needs an engine and none answers.
+    """
+    name = _AUTO[recipe.kind] if sandbox == "auto" else sandbox
+    found = provider(name)
+    if found.needs_engine:
+        ensure_engine(engine, notice)
+        # The same word decides whether what a base image is built with may be installed.
+        found = provider(name, engine_policy=engine, **({"runtime": runtime} if runtime else {}))
+    elif runtime:
+        raise InputError(
+            f"the '{name}' sandbox runs no container, so it takes no runtime such as '{runtime}'",
+            field="--runtime",
+            remedy="Use `--sandbox docker`, or leave --runtime out",
+        )
+    for removed in found.sweep():
+        notice(f"removed a leftover of a dead run: {removed}")
+    return found
