@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval redteam engine doctor check test soak bench bench-compare mutants docs lock clean
+.PHONY: help eval redteam engine doctor check audit test soak bench bench-compare mutants docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -34,6 +34,7 @@ REDTEAM_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
+LOCKS := $(wildcard requirements/*.txt)
 LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
 
@@ -60,7 +61,10 @@ check: $(VENV)/.dev ## Format, lint, types, import rules, unit tests and the cov
 	$(BIN)/python -m pytest -q -m "not docker" --cov --cov-branch --cov-report=
 	$(BIN)/coverage report --include='$(CORE)' --show-missing --skip-covered --fail-under=95
 
-test: check engine ## Everything CI runs: check, then every test on real servers
+audit: $(VENV)/.created ## Look the locked packages up among known vulnerabilities, where that service is reached
+	@$(BIN)/python tests/tools/audit.py '$(VENV)-audit' $(LOCKS)
+
+test: check audit engine ## Everything CI runs: check, audit, then every test on real servers
 	$(BIN)/python -m pytest -q -m docker
 
 soak: $(VENV)/.dev ## The long runs whose samples are in test: TEXTS=100000 texts at the guard, every attack on every engine, SEED
@@ -85,11 +89,12 @@ lock: $(VENV)/.dev ## Resolve the dependencies anew and write requirements/*.txt
 	echo 'setuptools>=77' | $(LOCK) - --output-file requirements/build.txt
 	$(LOCK) pyproject.toml --output-file requirements/runtime.txt
 	$(LOCK) pyproject.toml --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
+	echo 'pip-audit>=2.9' | $(LOCK) - --output-file requirements/audit.txt
 	printf 'datacompy>=1.1\npolars>=1.44\n' | $(LOCK) - --constraint requirements/runtime.txt --output-file requirements/bench.txt
 
 clean: ## Remove leftover sandboxes, caches and the virtual environment (runs/ stays)
 	@test ! -x $(BIN)/sqlassay || $(BIN)/sqlassay clean
-	@rm -rf $(VENV) $(VENV)-bench build dist .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
+	@rm -rf $(VENV) $(VENV)-audit $(VENV)-bench build dist .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache *.egg-info
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
