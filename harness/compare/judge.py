@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -10,6 +9,7 @@ from typing import Literal
 
 from cases.policy import Policy
 from cases.relation import Relation, Row
+from harness.compare.bags import same_bag, same_rows
 from harness.compare.cells import Rules
 from harness.compare.columns import Kept, by_name, by_position, kept_choices, names_agree
 from harness.compare.encode import encode
@@ -183,9 +183,9 @@ def _ladder(gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Poli
             hash(tuple(ours))  # a container that cannot be hashed, such as a dict, compares by other rules than ours
             return True
         if order is None:
-            return _same_bag(ours, theirs)
+            return same_rows(ours, theirs)
         grouped = list(zip(order.groups, ours, strict=True))
-        return any(_same_bag(grouped, list(zip(order.blocks(one), theirs, strict=True))) for one in order.sequences)
+        return any(same_bag(grouped, list(zip(order.blocks(one), theirs, strict=True))) for one in order.sequences)
     except Exception:  # noqa: BLE001 (a cell that cannot be hashed or compared, whatever it raises, is for the slow path)
         return False
 
@@ -197,14 +197,6 @@ def _projected(table: Table, columns: tuple[int, ...]) -> Sequence[Row]:
     if len(columns) < 2:
         return [tuple(row[column] for column in columns) for row in table.rows]
     return list(map(itemgetter(*columns), table.rows))
-
-
-def _same_bag(ours: Sequence[object], theirs: Sequence[object]) -> bool:
-    """Tell whether two equally long lists of hashable rows are equal as bags."""
-    distinct = set(ours)
-    if len(distinct) == len(ours):
-        return distinct == set(theirs)
-    return Counter(ours) == Counter(theirs)
 
 
 def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, steps: int) -> Judgement:
