@@ -117,11 +117,13 @@ $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
-$(VENV)-bench/.ready: $(VENV)/.created requirements/build.txt requirements/runtime.txt requirements/bench.txt pyproject.toml
+$(VENV)-bench/.ready: $(VENV)/.created requirements/build.txt requirements/runtime.txt requirements/bench.txt requirements/bench-bare.txt pyproject.toml
 	@echo 'installing the peers into $(VENV)-bench, about 60 s'
 	@$(PYTHON) -m venv $(VENV)-bench
 	@for lock in build runtime bench; do \
 		$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
 			-r requirements/$$lock.txt || exit 1; done
+	@$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps \
+		-r requirements/bench-bare.txt
 	@$(VENV)-bench/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

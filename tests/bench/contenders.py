@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import permutations
+from types import ModuleType
 
 from cases.policy import Policy
+from cases.presets import preset
 from cases.relation import Column, Relation, Row
 from harness.compare import compare
 
 Prepared = Callable[[], object]
-"""What is timed: data is already in the form the contender takes; returns whether it says equal."""
+"""What is timed: from tuples as a driver gives them, to whether they are equal; imports are done before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +37,7 @@ class Contender:
 def _ours(gold: Sequence[Row], pred: Sequence[Row], names: Sequence[str], policy: Policy) -> Prepared:
     """Prepare our comparator under a policy."""
     columns = tuple(map(Column, names))
-    sides = Relation(columns, tuple(gold)), Relation(columns, tuple(pred))
-    return lambda: compare(*sides, policy).verdict == "match"
+    return lambda: compare(Relation(columns, tuple(gold)), Relation(columns, tuple(pred)), policy).verdict == "match"
 
 
 def _bird(gold: Sequence[Row], pred: Sequence[Row], _: Sequence[str]) -> Prepared:
@@ -43,16 +47,34 @@ def _bird(gold: Sequence[Row], pred: Sequence[Row], _: Sequence[str]) -> Prepare
 
 def _evalbench(gold: Sequence[Row], pred: Sequence[Row], names: Sequence[str]) -> Prepared:
     """EvalBench's set_match: results are lists of dicts; their rows become tuples of values in sets."""
-    sides = [[dict(zip(names, row, strict=True)) for row in rows] for rows in (gold, pred)]
+    match = set_match()
 
     def judge() -> bool:
-        """Compare as set_match does, its look for nested values included."""
-        if any(isinstance(value, dict | list) for rows in sides for row in rows for value in row.values()):
-            return False
-        ours, theirs = ({tuple(row.values()) for row in rows} for rows in sides)
-        return ours == theirs
+        """Make the dicts it takes, and compare."""
+        return match(*([dict(zip(names, row, strict=True)) for row in rows] for rows in (gold, pred)))
 
     return judge
+
+
+def set_match() -> Callable[[list[dict[str, object]], list[dict[str, object]]], bool]:
+    """Return set_match of the installed package, or its rule."""
+    found = find_spec("evalbench")
+    if found is None or not found.submodule_search_locations:
+        return _set_match_rule
+    root = found.submodule_search_locations[0]
+    sys.path.append(root)  # the package imports its own modules from there
+    bare = ModuleType("util")  # its start imports the package's cloud clients, which a comparison does not need
+    bare.__path__ = [f"{root}/util"]
+    sys.modules["util"] = bare
+    matcher = import_module("scorers.setmatcher").SetMatcher({})
+    return lambda gold, pred: bool(matcher.compare("", "", "", gold, "", "", "", pred, "", "")[0] == 100)
+
+
+def _set_match_rule(gold: list[dict[str, object]], pred: list[dict[str, object]]) -> bool:
+    """Compare as set_match does, its look for nested values included."""
+    if any(isinstance(value, dict | list) for rows in (gold, pred) for row in rows for value in row.values()):
+        return False
+    return {tuple(row.values()) for row in gold} == {tuple(row.values()) for row in pred}
 
 
 def _spider(gold: Sequence[Row], pred: Sequence[Row], _: Sequence[str]) -> Prepared:
@@ -79,9 +101,14 @@ def _datacompy(gold: Sequence[Row], pred: Sequence[Row], names: Sequence[str]) -
     import datacompy
     import pandas as pd
 
-    sides = [pd.DataFrame(list(rows), columns=list(names)) for rows in (gold, pred)]
     made = getattr(datacompy, "PandasCompare", None) or datacompy.Compare
-    return lambda: made(*sides, join_columns=[names[0]], abs_tol=1e-12, rel_tol=1e-9).matches()
+
+    def judge() -> bool:
+        """Make the frames and compare them."""
+        sides = [pd.DataFrame(list(rows), columns=list(names)) for rows in (gold, pred)]
+        return bool(made(*sides, join_columns=[names[0]], abs_tol=1e-12, rel_tol=1e-9).matches())
+
+    return judge
 
 
 def _polars(gold: Sequence[Row], pred: Sequence[Row], names: Sequence[str]) -> Prepared:
@@ -89,10 +116,9 @@ def _polars(gold: Sequence[Row], pred: Sequence[Row], names: Sequence[str]) -> P
     import polars as pl
     from polars.testing import assert_frame_equal
 
-    sides = [pl.DataFrame(list(rows), schema=list(names), orient="row") for rows in (gold, pred)]
-
     def judge() -> bool:
-        """Turn the assertion into an answer."""
+        """Make the frames, and turn the assertion into an answer."""
+        sides = [pl.DataFrame(list(rows), schema=list(names), orient="row") for rows in (gold, pred)]
         try:
             assert_frame_equal(*sides, check_row_order=False)
         except AssertionError:
@@ -104,11 +130,14 @@ def _polars(gold: Sequence[Row], pred: Sequence[Row], names: Sequence[str]) -> P
 
 CONTENDERS = (
     Contender("sqlassay strict", "this project", lambda g, p, n: _ours(g, p, n, Policy())),
+    Contender("sqlassay skill", "this project", lambda g, p, n: _ours(g, p, n, preset("skill"))),
     Contender("BIRD set", "rule, one line", _bird),
-    Contender("EvalBench set_match", "rule written anew", _evalbench),
+    Contender(
+        "EvalBench set_match", "package" if find_spec("evalbench") else "rule written anew", _evalbench, most=100_000
+    ),
     Contender("Spider result_eq", "rule written anew", _spider, most=100_000),
-    Contender("datacompy", "package", _datacompy),
-    Contender("polars assert_frame_equal", "package", _polars),
+    Contender("datacompy", "package", _datacompy, most=100_000),
+    Contender("polars assert_frame_equal", "package", _polars, most=100_000),
 )
 ANY = Contender(
     "sqlassay, any order",
