@@ -17,18 +17,22 @@ _LOOK = 1_000
 
 
 def same_rows(ours: Sequence[Row], theirs: Sequence[Row]) -> bool:
-    """Tell whether rows are equal as bags: many of them side by side in the order of a unique integer, if there is one.
+    """Tell whether rows are equal as bags: many of them side by side in the order of an integer column, if it serves.
 
-    Sorting touches memory in order and hashes one cell a row, where a set hashes and looks up each row at random.
+    Sorting hashes nothing and touches memory in order, where a set hashes and looks up each row at random.
     """
-    key = _unique_integers(ours) if len(ours) >= _SORTED_FROM else None
-    if key is None:
+    column = _key_column(ours) if len(ours) >= _SORTED_FROM else None
+    if column is None:
         return same_bag(ours, theirs)
-    by_key = itemgetter(key)
+    key = itemgetter(column)
     try:
-        return all(map(eq, sorted(ours, key=by_key), sorted(theirs, key=by_key)))
-    except TypeError:  # a NULL or a text among the keys: no order, and nothing the unique integers could equal
-        return False
+        if all(map(eq, sorted(ours, key=key), sorted(theirs, key=key))):
+            return True
+        if len(set(map(key, ours))) == len(ours) and {int} == set(map(type, map(key, theirs))):
+            return False  # rows with unique keys have no other pairing
+    except TypeError:  # a NULL or a text among the keys has no place in their order
+        pass
+    return same_bag(ours, theirs)
 
 
 def same_bag(ours: Sequence[object], theirs: Sequence[object]) -> bool:
@@ -40,16 +44,13 @@ def same_bag(ours: Sequence[object], theirs: Sequence[object]) -> bool:
     return dict.__eq__(Counter(ours), Counter(theirs))  # Counter's own equality walks both in Python
 
 
-def _unique_integers(rows: Sequence[Row]) -> int | None:
-    """Return the first column of integers none of which repeats; None also where a cell is no plain scalar.
+def _key_column(rows: Sequence[Row]) -> int | None:
+    """Return the first column that begins with integers none of which repeats; None also where a cell is no scalar.
 
     Containers must be hashed: those that cannot be compare by other rules than Python's.
     """
     for column in range(len(rows[0])):
         head = [row[column] for row in rows[:_LOOK]]
-        if set(map(type, head)) != {int} or len(set(head)) < len(head):
-            continue
-        cells = list(map(itemgetter(column), rows))
-        if set(map(type, cells)) == {int} and len(set(cells)) == len(cells):
+        if set(map(type, head)) == {int} and len(set(head)) == len(head):
             return column if set(map(type, chain.from_iterable(rows))) <= _SCALARS else None
     return None
