@@ -56,7 +56,7 @@ def machine() -> str:
     load = os.getloadavg()[0]
     return (
         f"{os.cpu_count()} cores, {pages / (1 << 30):.0f} GiB, {platform.system()} {platform.machine()}, Python "
-        f"{platform.python_version()}, {', '.join(versions)}; load average at the start {load:.1f}."
+        f"{platform.python_version()}, {', '.join(versions)}; load average at the end {load:.1f}."
     )
 
 
@@ -96,7 +96,8 @@ INTRO = """# Benchmarks
 Written by `make bench-compare`; do not edit. Each figure is the median of three runs (one for streams and for a
 run's session), each in a fresh process: CPU seconds, user and system, of getting from rows as a driver gives them
 (tuples) to the verdict, and the memory that adds at its peak. Who takes frames or dicts pays for making them. Peers
-whose package is not installed run by their rule, written anew. The rows fetched are the rows compared.
+whose package is not installed run by their rule, written anew. The rows fetched hold the very
+values of the rows compared, which are made in Python. Other work may have shared the machine.
 """
 
 
