@@ -58,14 +58,14 @@ check: $(VENV)/.dev ## Format, lint, types, import rules, unit tests and the cov
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -m "not docker" --cov --cov-branch --cov-report=
+	$(BIN)/python -m pytest -q -m "not docker and not jail and not slow" --cov --cov-branch --cov-report=
 	$(BIN)/coverage report --include='$(CORE)' --show-missing --skip-covered --fail-under=95
 
 audit: $(VENV)/.created ## Look the locked packages up among known vulnerabilities, where that service is reached
 	@$(BIN)/python tests/tools/audit.py '$(VENV)-audit' $(LOCKS)
 
-test: check audit engine ## Everything CI runs: check, audit, then every test on real servers
-	$(BIN)/python -m pytest -q -m docker
+test: check audit engine ## Everything CI runs: check, audit, then every test in jails and on real servers
+	$(BIN)/python -m pytest -q -m "docker or jail or slow"
 
 soak: $(VENV)/.dev ## The long runs whose samples are in test: TEXTS=100000 texts at the guard, every attack on every engine, SEED
 	$(BIN)/python tests/guard/soak.py $(TEXTS) $(SEED)
