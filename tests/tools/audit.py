@@ -1,6 +1,6 @@
 """Looks the locked packages up among known vulnerabilities: `python tests/tools/audit.py VENV LOCK…` (`make audit`).
 
-A finding fails. A service that is not reached is said in one line and fails nothing: builds must work without a network.
+A finding fails. A service that is not reached is said in one line and fails nothing: builds work without a network.
 """
 
 from __future__ import annotations
