@@ -145,13 +145,16 @@ class Station:
         """Check that no snapshot changed, then remove the server; return one line for each drift found."""
         if self._fingerprint is not None:
             self._drift.extend(self._fingerprint.whole(proven=True))
+        return self.abandon()
+
+    def abandon(self) -> tuple[str, ...]:
+        """Remove the server without looking at its state again, for the ways out that cannot wait.
+
+        Return one line for each drift that was found before and that `close` has not reported.
+        """
         self._discard()
         drift, self._drift = tuple(self._drift), []
         return drift
-
-    def abandon(self) -> None:
-        """Remove the server without looking at its state: for the ways out that cannot wait."""
-        self._discard()
 
     def _discard(self) -> None:
         """Remove the server; the next statement gets a fresh one."""

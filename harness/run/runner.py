@@ -154,12 +154,14 @@ def _prediction_phase(
 
     opened = iter((first,))
     crew = Crew[_Task, _Done](lambda: next(opened, None) or bench.desk(), judge, config.jobs)
-    for number, done in enumerate(crew.work(tasks), 1):
-        if _stored(config, done):
-            folder.store_relations(done.result, _sides(done))
-        folder.append(done.result, done.timing)
-        screen.progress("predictions", number, len(tasks))
-    book.breaches.extend(crew.drift)
+    try:
+        for number, done in enumerate(crew.work(tasks), 1):
+            if _stored(config, done):
+                folder.store_relations(done.result, _sides(done))
+            folder.append(done.result, done.timing)
+            screen.progress("predictions", number, len(tasks))
+    finally:  # an interrupted run, too, says what was found to have changed
+        book.breaches.extend(crew.drift)
 
 
 def _judge(task: _Task, desk: Desk, asker: Asker) -> _Done:

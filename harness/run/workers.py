@@ -68,7 +68,7 @@ class Crew(Generic[Task, Done]):
                 yield item
 
     def _worker(self, todo: queue.SimpleQueue[Task | None], done: queue.SimpleQueue[Done | _Broken | None]) -> None:
-        """Take tasks until there are none; close the desk and hand over what its state check found."""
+        """Take tasks until there are none; close the desk and hand over what its state checks found on any way out."""
         desk = None
         try:
             desk = self._open_desk()
@@ -84,7 +84,9 @@ class Crew(Generic[Task, Done]):
             done.put(_Broken(error))
         finally:
             if desk is not None:
-                desk.station.abandon()
+                known = desk.station.abandon()
+                with self._lock:
+                    self.drift.extend(known)
                 desk.parser.close()
             done.put(None)
 

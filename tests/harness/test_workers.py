@@ -26,6 +26,7 @@ class Station:
 
     def abandon(self):
         self.abandoned += 1
+        return () if self.closed else self.drift
 
     def kill(self):
         self.killed.set()
@@ -62,6 +63,28 @@ def test_every_task_is_done_once_by_any_number_of_workers():
     assert len(desks) == 3
     assert crew.drift == ["d"] * 3
     assert all(d.station.closed == 1 and d.station.abandoned == 1 and d.parser.closed for d in desks)
+
+
+@pytest.mark.parametrize("way", [KeyboardInterrupt, GeneratorExit, ValueError])
+def test_drift_found_before_an_interruption_is_kept(way):
+    """However the phase is broken off, what the stations had found until then is told."""
+
+    def opened():
+        return Desk(Station(drift=("changed",)))
+
+    def do(task, desk):
+        time.sleep(0.02)
+        return task
+
+    crew = Crew(opened, do, 2)
+    work = crew.work(range(50))
+    next(work)
+    if way is GeneratorExit:
+        work.close()
+    else:
+        with pytest.raises(way):
+            work.throw(way())
+    assert crew.drift == ["changed"] * 2
 
 
 def test_no_tasks_give_no_results():
