@@ -68,6 +68,9 @@ def _told(text: Row) -> Iterator[Row]:
     for index, word in enumerate(words):
         if word == "autoincrement":
             yield (table, word, "")
+        elif word == "deferrable" and words[index + 1 : index + 3] == ("initially", "deferred"):
+            if words[index - 1] != "not":
+                yield (table, word, "initially deferred")
         elif word == "collate":
             yield (table, word, words[index + 1] if index + 1 < len(words) else "")
         elif word in ("check", "as") and words[index + 1 : index + 2] == ("(",):

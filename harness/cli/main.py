@@ -121,6 +121,11 @@ def _run(arguments: list[str]) -> int:
         # Whoever read our output left (`| head`): nothing is wrong, and the interpreter must not say so at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        logging.getLogger("sqlassay").debug("the machine refused", exc_info=True)
+        place = f"{error.filename}: " if error.filename else ""
+        remedy = "Mend that on this machine; `sqlassay doctor` says what works here"
+        return _say(f"INFRASTRUCTURE: {place}{error.strerror or error}. {remedy} (exit 3)", 3)
     except Exception as error:  # noqa: BLE001 (the last line of defence: a tired person gets a line, not a traceback)
         logging.getLogger("sqlassay").debug("internal error", exc_info=True)
         line = f"{type(error).__name__}: {error}".replace("\n", " ")

@@ -21,8 +21,9 @@ def result(site: Site, plan: Plan, findings: Findings, seconds: float) -> RedTea
         layers = (*layers, "together")
     broken = breaches(every)
     bars = failed_bars((*findings.attacks, *missed), findings.false_alarms, len(plan.benign), plan.layers)
-    n = sum(attack.attempt("together") is not None for attack in every if attack.harm != "none")
-    bound = upper_bound(len(broken), n)
+    # Variants of one attack are no independent trials: the bound speaks of the attacks that were listed.
+    n = sum(attack.attempt("together") is not None for attack in findings.attacks if attack.harm != "none")
+    bound = upper_bound(min(len(broken), n), n)
     code = exit_code(broken, bars)
     return RedTeamResult(
         dialect=plan.dialect,

@@ -102,7 +102,10 @@ def _hidden(config: RunConfig, pack: Pack) -> tuple[Path, ...]:
         with suppress(OSError):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     whole = (pack.path,) if pack.path.is_dir() else ()
-    return (*whole, *pack.files, *folders, *((RUNS,) if RUNS.exists() else ()))
+    # A run folder named with --out often stands beside earlier ones, and each of them holds the gold it was judged by.
+    beside = config.out.absolute().parent if config.out is not None else RUNS
+    earlier = tuple(path.parent for path in beside.glob("*/manifest.json"))
+    return (*whole, *pack.files, *folders, *earlier, *((RUNS,) if RUNS.exists() else ()))
 
 
 def _predictions(config: RunConfig, pack: Pack) -> tuple[tuple[Prediction, ...], str, str | None]:

@@ -70,7 +70,10 @@ class RunFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the journal; a run that ended before its manifest leaves nothing behind."""
-        self._journal.close()
+        try:
+            self._journal.close()
+        except OSError as fault:
+            raise _unwritable(self.path / JOURNAL, fault) from fault
         journal = self.path / JOURNAL
         if not (self.path / MANIFEST).exists() and journal.stat().st_size == 0:
             journal.unlink()

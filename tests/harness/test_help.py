@@ -48,3 +48,15 @@ def test_root_logger_is_never_touched():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert done.stderr.endswith("[] 30")
+
+
+def test_a_machine_fault_is_no_internal_error(monkeypatch, capsys):
+    """What the operating system refuses is infrastructure with its path, not a bug to report."""
+    from harness.cli import main
+
+    def refused(**_: object) -> None:
+        raise PermissionError(13, "Permission denied", "/some/where")
+
+    monkeypatch.setattr(main.cli, "main", refused)
+    assert main._run(["run", "demo"]) == 3
+    assert capsys.readouterr().err.startswith("INFRASTRUCTURE: /some/where: Permission denied")
