@@ -37,7 +37,7 @@ class Scratch:
             self._lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
             self.path.mkdir(mode=0o700)
-        except BaseException:
+        except BaseException:  # whatever ends the start must not leave the folder; raised again
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
 

@@ -87,7 +87,7 @@ class CallableAgent:
         except ChildError as error:
             self._drop(child)
             return _failed(request, str(error))
-        except BaseException:
+        except BaseException:  # an interruption too must not leave a child at work; raised again
             self._drop(child)
             raise
         with self._lock:
@@ -128,7 +128,7 @@ class CallableAgent:
         except ValueError as error:
             self._drop(child)
             raise ChildError(str(error)) from None
-        except BaseException:
+        except BaseException:  # as above; raised again
             # An interrupt too: the child, its folder and whatever it started go with the command.
             self._drop(child)
             raise

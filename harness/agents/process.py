@@ -57,7 +57,7 @@ class ChildProcess:
                 pass_fds=descriptors,
                 start_new_session=True,
             )
-        except BaseException:
+        except BaseException:  # whatever ends the start must not leave a process; raised again
             # An interrupt too: the lifeline's end that is closed here ends a child that started all the same.
             self._close()
             raise

@@ -150,7 +150,7 @@ class ProcessProvider:
         started = self._spawner.submit(_spawn, command, control, log, fds)
         try:
             return started.result()
-        except BaseException:
+        except BaseException:  # an interruption too must end the jail once it is there; raised again
             started.add_done_callback(_end)
             raise
 
