@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -23,6 +24,11 @@ PACKAGES = ("docker.io", "iptables", "mmdebstrap")
 
 _START_SECONDS = 60
 _PID_FILES = (Path("/var/run/docker.pid"), Path("/run/docker.pid"))
+_OWNERS = {
+    **dict.fromkeys(_PID_FILES, "dockerd"),
+    Path("/var/run/docker/containerd/containerd.pid"): "containerd",
+}
+"""Which program each pid file speaks of."""
 
 
 def ensure_engine(policy: EnginePolicy, notice: Notice) -> None:
@@ -115,10 +121,26 @@ def _running_daemon() -> int | None:
 
 def _is_dockerd(pid: str) -> bool:
     """Return True where the process of that id is a dockerd."""
+    return _command(pid) == "dockerd"
+
+
+def _command(pid: str) -> str:
+    """Return the name of the program a process runs, empty where there is no such process."""
     try:
-        return Path(f"/proc/{pid}/comm").read_text("utf-8").strip() == "dockerd"
+        return Path(f"/proc/{pid}/comm").read_text("utf-8").strip()
     except OSError:
-        return False
+        return ""
+
+
+def _drop_stale_pids(files: Mapping[Path, str]) -> None:
+    """Remove pid files of daemons that were killed: a new one believes them where another process has that id now."""
+    for path, name in files.items():
+        try:
+            pid = path.read_text("utf-8").strip()
+            if not pid.isdigit() or _command(pid) != name:
+                path.unlink()
+        except OSError:
+            continue
 
 
 def _start(log: Path) -> None:
@@ -126,6 +148,7 @@ def _start(log: Path) -> None:
     if Path("/run/systemd/system").is_dir():
         subprocess.run(("systemctl", "start", "docker"), check=False, capture_output=True)
         return
+    _drop_stale_pids(_OWNERS)
     with log.open("ab") as stream:
         subprocess.Popen(("dockerd",), stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, start_new_session=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -119,3 +120,17 @@ def test_providers_are_found_by_name() -> None:
     assert provider("docker").name == "docker"
     with pytest.raises(InputError, match="docker, process"):
         provider("teleport")
+
+
+def test_pid_files_of_killed_daemons_are_dropped(tmp_path: Path) -> None:
+    """A pid file whose process is gone or is another program goes; the one of a living daemon stays."""
+    from sandboxes.engine import _drop_stale_pids
+
+    mine = Path("/proc/self/comm").read_text("utf-8").strip()
+    files = {tmp_path / name: mine for name in ("living", "gone", "another", "junk", "absent")}
+    (tmp_path / "living").write_text(str(os.getpid()))
+    (tmp_path / "gone").write_text("999999999")
+    (tmp_path / "another").write_text("1")
+    (tmp_path / "junk").write_text("no number")
+    _drop_stale_pids(files)
+    assert [path.name for path in tmp_path.iterdir()] == ["living"]
