@@ -8,7 +8,8 @@ from decimal import Decimal
 import pytest
 
 from cases.policy import Policy
-from cases.relation import Column, Relation, Row
+from cases.presets import preset
+from cases.relation import Column, Kind, Relation, Row
 from harness.compare import compare, partial_credit
 from harness.compare.numbers import Tolerance, near
 from harness.compare.plain import chained
@@ -85,3 +86,20 @@ def test_an_aware_moment_is_read_by_its_offset(text: str, verdict: str) -> None:
     """Five o'clock two hours east of Greenwich is three o'clock in UTC, not seven."""
     moment = datetime(2024, 1, 2, 5, tzinfo=timezone(timedelta(hours=2)))
     assert compare(relation((moment,)), relation((text,)), Policy()).verdict == verdict
+
+
+def test_credit_of_a_column_is_judged_by_its_own_kind() -> None:
+    """A column of bits elsewhere does not make the text '0101' the number 5 here: no credit for that column."""
+    gold = Relation((Column("a", Kind.TEXT), Column("b", Kind.BITS)), (("0101", "0001"), ("0110", "0010")))
+    predicted = Relation((Column("a", Kind.INT), Column("b", Kind.BITS)), ((5, "1111"), (6, "1110")))
+    assert partial_credit(gold, predicted, preset("cross_dialect")) == 0.0
+
+
+def test_the_looser_tolerance_ends_at_a_hundredth() -> None:
+    """Numbers a hundredth apart are named as a matter of tolerance, numbers further apart are not."""
+    near_miss, miss = (
+        compare(Relation((Column("x"),), ((1.0,),)), Relation((Column("x"),), ((value,),)), Policy())
+        for value in (1.009, 1.015)
+    )
+    assert near_miss.looser is not None
+    assert miss.looser != near_miss.looser

@@ -7,8 +7,8 @@ no test fails on has survived: docs/mutants.md either argues that it changes not
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
-import random
 import resource
 import select
 import signal
@@ -190,8 +190,8 @@ def run(
 
 
 def sample(mutants: Sequence[Mutant], count: int, seed: int = 1) -> list[Mutant]:
-    """Return a fixed choice of mutants."""
-    return random.Random(seed).sample(list(mutants), min(count, len(mutants)))
+    """Return a fixed choice of mutants; a change of the code elsewhere leaves it as it is."""
+    return sorted(mutants, key=lambda mutant: hashlib.sha256(f"{seed}:{mutant.id}".encode()).digest())[:count]
 
 
 def shown(result: Result) -> None:
