@@ -82,3 +82,15 @@ def is_free(path: Path) -> bool | None:
             return _try_exclusive(stream)
     except OSError:
         return None
+
+
+def remove_free(path: Path) -> bool:
+    """Remove a run's lock file that nobody holds; whoever opened it meanwhile sees that it is gone and makes another."""
+    try:
+        with path.open("r+", encoding="utf-8") as stream:
+            if not _try_exclusive(stream):
+                return False
+            path.unlink(missing_ok=True)
+            return True
+    except OSError:
+        return False

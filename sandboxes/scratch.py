@@ -17,6 +17,7 @@ from types import TracebackType
 from sandboxes.locks import is_free
 
 _LOCK = "lock"
+_DRAFT = "lock.new"
 _INSIDE = "s"
 _DRAFT_SECONDS = 600
 # A user's own folder of runs is `sqlassay-<uid>`, which is no scratch folder.
@@ -33,9 +34,12 @@ class Scratch:
         self.folder = Path(tempfile.mkdtemp(prefix=prefix, dir=root))
         self.path = self.folder / _INSIDE
         try:
-            # Locked for as long as the process lives: the kernel frees it at death, whatever ended it.
-            self._lock = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            # Locked for as long as the process lives: the kernel frees it at death, whatever ended it. It gets its
+            # name when it is held, so that no sweep of another thread or run ever sees it free.
+            draft = self.folder / _DRAFT
+            self._lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
+            draft.rename(self.folder / _LOCK)
             self.path.mkdir(mode=0o700)
         except BaseException:  # whatever ends the start must not leave the folder; raised again
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -83,7 +87,7 @@ def _is_mine(folder: Path) -> bool:
 
 
 def _removed(folder: Path) -> bool:
-    """Remove one folder where its lock is free; one without a lock only where it is old and empty."""
+    """Remove one folder where its lock is free; one without a lock only where it is old and nothing else is in it."""
     free = is_free(folder / _LOCK)
     if free:
         shutil.rmtree(folder, ignore_errors=True)
@@ -91,6 +95,8 @@ def _removed(folder: Path) -> bool:
     if free is None:
         with contextlib.suppress(OSError):
             if time.time() - folder.lstat().st_mtime > _DRAFT_SECONDS:
+                if is_free(folder / _DRAFT):
+                    (folder / _DRAFT).unlink()
                 folder.rmdir()
                 return True
     return False

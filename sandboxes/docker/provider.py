@@ -26,7 +26,7 @@ from sandboxes.images.base import BaseSource, base_image, inspect
 from sandboxes.images.debian import DebianBuild
 from sandboxes.images.local import LocalSource
 from sandboxes.images.remote import Pull, RegistrySource
-from sandboxes.locks import RunLock, is_free
+from sandboxes.locks import RunLock, remove_free
 from sandboxes.reaper import is_left_over
 from sandboxes.store import Store
 
@@ -133,8 +133,7 @@ class DockerProvider:
                 removed.add(owner.run_id)
         removed |= networks.sweep(engine)
         for path in (self._cache / "runs").glob("*.lock"):
-            if is_free(path):
-                path.unlink(missing_ok=True)
+            remove_free(path)
         return tuple(sorted(removed))
 
     def close(self) -> None:

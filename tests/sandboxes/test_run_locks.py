@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sandboxes import labels
-from sandboxes.locks import RunLock, exclusive, is_free
+from sandboxes.locks import RunLock, exclusive, is_free, remove_free
 from sandboxes.reaper import is_left_over
 
 HOLDER = """
@@ -45,6 +45,17 @@ def test_a_killed_process_frees_its_lock(tmp_path: Path) -> None:
         assert is_free(tmp_path / "run.lock") is False
         holder.kill()
     assert is_free(tmp_path / "run.lock") is True
+
+
+def test_only_a_free_lock_file_is_removed(tmp_path: Path) -> None:
+    """A held file stays, a free one goes, a missing one is nothing to remove."""
+    lock = RunLock(tmp_path, "run")
+    assert remove_free(lock.path) is False
+    assert is_free(lock.path) is False
+    lock.release()
+    (tmp_path / "dead.lock").touch()
+    assert remove_free(tmp_path / "dead.lock") is True
+    assert remove_free(tmp_path / "dead.lock") is False
 
 
 def test_one_builder_at_a_time(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -51,6 +52,30 @@ def test_folder_of_a_killed_process_is_swept_and_of_a_living_one_is_not(root: Pa
     finally:
         process.kill()
         process.communicate()
+
+
+def test_no_sweep_takes_a_folder_that_is_being_made(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep of another thread or run at any moment of the making leaves the folder alone."""
+    taken = fcntl.flock
+
+    def swept_before(descriptor: int, how: int) -> None:
+        """Sweep when the lock file is open and not yet held."""
+        monkeypatch.setattr(fcntl, "flock", taken)
+        assert sweep() == ()
+        taken(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", swept_before)
+    with Scratch("files") as folder:
+        assert folder.is_dir() is True
+
+
+def test_draft_of_a_process_killed_while_making_it_is_swept(root: Path) -> None:
+    """A folder with nothing but a free draft of a lock goes when it is old."""
+    draft = root / "sqlassay-files-draft000"
+    draft.mkdir()
+    (draft / "lock.new").touch()
+    os.utime(draft, (0, 0))
+    assert sweep() == (draft.name,)
 
 
 def test_closing_removes_the_folder_once(root: Path) -> None:
