@@ -85,7 +85,7 @@ def is_free(path: Path) -> bool | None:
 
 
 def remove_free(path: Path) -> bool:
-    """Remove a run's lock file that nobody holds; whoever opened it meanwhile sees that it is gone and makes another."""
+    """Remove a run's lock file that nobody holds; whoever opened it meanwhile sees it gone and makes another."""
     try:
         with path.open("r+", encoding="utf-8") as stream:
             if not _try_exclusive(stream):
