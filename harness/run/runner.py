@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -116,12 +117,24 @@ def _gold_phase(
 
     crew = Crew[Case, tuple[str, tuple[GoldAnswer, ...]]](bench.desk, answer, config.jobs)
     answers = {}
-    for number, (case_id, gold) in enumerate(crew.work(tasks), 1):
-        answers[case_id] = gold
-        screen.progress("gold", number, len(tasks))
-    book.problems.extend(f"gold left a trace: {line}" for line in crew.drift)
+    try:
+        with closing(crew.work(tasks)) as work:
+            for number, (case_id, gold) in enumerate(work, 1):
+                answers[case_id] = gold
+                screen.progress("gold", number, len(tasks))
+    except BaseException:  # whatever ends the run here leaves no folder to tell it, so what was found is said now
+        for line in _traces(crew.drift):
+            screen.notice(line)
+        raise
+    book.problems.extend(_traces(crew.drift))
     book.problems.extend(_broken_alternatives(cases, answers))
     return answers
+
+
+def _traces(drift: Sequence[str]) -> Iterator[str]:
+    """Say what was found to have changed under gold statements."""
+    for line in drift:
+        yield f"gold left a trace: {line}"
 
 
 def _broken_alternatives(cases: Sequence[Case], answers: dict[str, tuple[GoldAnswer, ...]]) -> Iterator[str]:
@@ -155,11 +168,12 @@ def _prediction_phase(
     opened = iter((first,))
     crew = Crew[_Task, _Done](lambda: next(opened, None) or bench.desk(), judge, config.jobs)
     try:
-        for number, done in enumerate(crew.work(tasks), 1):
-            if _stored(config, done):
-                folder.store_relations(done.result, _sides(done))
-            folder.append(done.result, done.timing)
-            screen.progress("predictions", number, len(tasks))
+        with closing(crew.work(tasks)) as work:
+            for number, done in enumerate(work, 1):
+                if _stored(config, done):
+                    folder.store_relations(done.result, _sides(done))
+                folder.append(done.result, done.timing)
+                screen.progress("predictions", number, len(tasks))
     finally:  # an interrupted run, too, says what was found to have changed
         book.breaches.extend(crew.drift)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -22,7 +22,7 @@ class _Broken:
 
 
 class Crew(Generic[Task, Done]):
-    """Threads that take tasks from one queue. Use as `for done in crew.work(...)`, then read `drift`."""
+    """Threads that take tasks from one queue. Iterate over `work(...)`, close it, then read `drift`."""
 
     def __init__(self, open_desk: Callable[[], Desk], do: Callable[[Task, Desk], Done], jobs: int) -> None:
         """Remember how a desk is opened and what is done at it."""
@@ -34,7 +34,7 @@ class Crew(Generic[Task, Done]):
         self._desks: list[Desk] = []
         self.drift: list[str] = []
 
-    def work(self, tasks: Sequence[Task]) -> Iterator[Done]:
+    def work(self, tasks: Sequence[Task]) -> Generator[Done, None, None]:
         """Yield each task's result as it finishes; on any way out, threads and servers are gone first."""
         todo: queue.SimpleQueue[Task | None] = queue.SimpleQueue()
         done: queue.SimpleQueue[Done | _Broken | None] = queue.SimpleQueue()

@@ -1,0 +1,61 @@
+"""A gold phase that is broken off still says which gold statements were found to have changed a snapshot."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cases.case import Case
+from harness.run import runner
+
+
+class Station:
+    """Stands where a station stands that has seen a change."""
+
+    def close(self):
+        return ("DELETE FROM orders changed shop",)
+
+    def abandon(self):
+        return ("DELETE FROM orders changed shop",)
+
+    def kill(self):
+        pass
+
+
+class Heard:
+    """A screen that keeps what it is told; a progress line may be where the interruption arrives."""
+
+    def __init__(self, *, interrupted):
+        self.interrupted = interrupted
+        self.lines = []
+
+    def notice(self, line):
+        self.lines.append(line)
+
+    def progress(self, phase, done, total):
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+
+CASE = Case(id="a", question="q", snapshot="s", gold={"sqlite": ("SELECT 1",)}, query_type="dql")
+CONFIG = SimpleNamespace(gold_cache=False, dialect="sqlite", jobs=1)
+BENCH = SimpleNamespace(desk=lambda: SimpleNamespace(station=Station(), parser=SimpleNamespace(close=lambda: None)))
+
+
+def test_drift_is_told_where_the_gold_phase_is_interrupted(monkeypatch):
+    """Ctrl-C while gold runs: the run has no folder yet, so the line goes to the screen."""
+    monkeypatch.setattr(runner, "answer_gold", lambda *_: ())
+    heard, book = Heard(interrupted=True), SimpleNamespace(problems=[])
+    with pytest.raises(KeyboardInterrupt):
+        runner._gold_phase(CONFIG, [CASE], BENCH, book, heard)
+    assert set(heard.lines) == {"gold left a trace: DELETE FROM orders changed shop"}
+
+
+def test_a_whole_gold_phase_keeps_drift_for_the_reports(monkeypatch):
+    """Without an interruption the same line is a problem of the run, said once."""
+    monkeypatch.setattr(runner, "answer_gold", lambda *_: ())
+    heard, book = Heard(interrupted=False), SimpleNamespace(problems=[])
+    assert runner._gold_phase(CONFIG, [CASE], BENCH, book, heard) == {"a": ()}
+    assert set(book.problems) == {"gold left a trace: DELETE FROM orders changed shop"}
+    assert heard.lines == []
