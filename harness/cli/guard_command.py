@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from cases.catalog import Catalog
+    from dialect_adapters.contract import GrammarRules
+    from harness.results.verdicts import GuardVerdict
 
 
 @click.command("guard")
@@ -22,30 +27,23 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
     """Judge every statement of FILE.jsonl (`-`: standard input) without any database.
 
     Each line {"id", "sql"} gives one line {"id", "verdict", "reason", "node", "flags"}, the verdict allowed or
-    rejected. Without a catalogue, table checks deny the system's own schemas only.
+    rejected. A malformed line is named on standard error, the others are judged all the same, and the exit code is 2.
+    Without a catalogue, table checks deny the system's own schemas only.
     """
     from dialect_adapters.registry import adapter
-    from harness.guard import check
     from harness.guard.statements import read_statements
-    from harness.parse.parser import Parser
 
     rules = adapter(dialect).rules
     tables = None if catalog is None else _catalog(Path(catalog))
-    statements = list(read_statements(_lines(file), file))
-    rejected = flagged = 0
-    with Parser() as parser:
-        for statement in statements:
-            parsed = parser.parse(
-                statement.sql,
-                dialect,
-                tables,
-                sqlglot_dialect=rules.sqlglot_dialect,
-                cte_scope=rules.cte_scope,
-                brief=True,
-            )
-            verdict = check(parsed, rules, tables, profile=profile)
-            rejected += not verdict.allowed
-            flagged += bool(verdict.flags)
+    counts: Counter[str] = Counter()
+    with _opened(file) as stream, _judge(dialect, rules, tables, profile) as judge:
+        for statement in read_statements(stream, "<stdin>" if file == "-" else file):
+            if isinstance(statement, Exception):
+                counts["malformed"] += 1
+                click.echo(f"INPUT: {statement}", err=True)
+                continue
+            verdict = judge(statement.sql)
+            counts.update(all=1, rejected=not verdict.allowed, flagged=bool(verdict.flags))
             line = {
                 "id": statement.id,
                 "verdict": "allowed" if verdict.allowed else "rejected",
@@ -54,12 +52,31 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
                 "flags": list(verdict.flags),
             }
             click.echo(json.dumps(line))
-    click.echo(f"OK: {len(statements)} statements, {rejected} rejected, {flagged} flagged (exit 0)", err=True)
-    return 0
+    return _ended(counts, file)
 
 
-def _lines(file: str) -> list[bytes]:
-    """Return the file's lines.
+@contextmanager
+def _judge(
+    dialect: str, rules: GrammarRules, catalog: Catalog | None, profile: str
+) -> Iterator[Callable[[str], GuardVerdict]]:
+    """Give the function that parses and guards one text; its parser ends with the block."""
+    from harness.guard import check
+    from harness.parse.parser import Parser
+
+    with Parser() as parser:
+
+        def judge(sql: str) -> GuardVerdict:
+            """Return the verdict on one text."""
+            spoken = rules.sqlglot_dialect
+            parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=spoken, cte_scope=rules.cte_scope, brief=True)
+            return check(parsed, rules, catalog, profile=profile)
+
+        yield judge
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[IO[bytes]]:
+    """Open the statements for reading.
 
     Raises:
         InputError: the file cannot be read.
@@ -67,11 +84,37 @@ def _lines(file: str) -> list[bytes]:
     from cases.errors import InputError
 
     if file == "-":
-        return sys.stdin.buffer.read().split(b"\n")
+        yield sys.stdin.buffer
+        return
     try:
-        return Path(file).read_bytes().split(b"\n")
+        stream = Path(file).open("rb")  # noqa: SIM115 (closed below)
     except OSError as error:
-        raise InputError("the file cannot be read", file=file, remedy="Name a JSONL file of {id, sql}") from error
+        why = f"the file cannot be read: {error.strerror}"
+        raise InputError(why, file=file, remedy="Name a JSONL file of {id, sql}") from error
+    with stream:
+        yield stream
+
+
+def _ended(counts: Counter[str], file: str) -> int:
+    """Say on standard error how it ended and return the exit code.
+
+    Raises:
+        InputError: there was no line at all.
+    """
+    from cases.errors import InputError
+
+    if not counts["all"] and not counts["malformed"]:
+        name = "standard input" if file == "-" else file
+        raise InputError("there is no statement in it", file=name, remedy='Write lines of {"id": …, "sql": …}')
+    found = f"{counts['all']} statements, {counts['rejected']} rejected, {counts['flagged']} flagged"
+    bad = counts["malformed"]
+    line = (
+        f"INPUT: {bad} malformed {'line' if bad == 1 else 'lines'}, {found} (exit 2)"
+        if bad
+        else f"OK: {found} (exit 0)"
+    )
+    click.echo(line, err=True)
+    return 2 if bad else 0
 
 
 def _catalog(path: Path) -> Catalog:

@@ -1,4 +1,4 @@
-"""Read the statements a person wants judged: JSON lines of {id, sql}, templates expanded, anything else tolerated."""
+"""Read the statements a person wants judged: JSON lines of {id, sql}, templates expanded, bad lines named."""
 
 from __future__ import annotations
 
@@ -38,15 +38,14 @@ def expand(template: str) -> str:
     return text
 
 
-def read_statements(lines: Iterable[bytes], file: str) -> Iterator[Statement]:
-    """Yield every line's statement; blank lines and unknown keys are passed over.
-
-    Raises:
-        InputError: a line that is no {id, sql}, with its number.
-    """
+def read_statements(lines: Iterable[bytes], file: str) -> Iterator[Statement | InputError]:
+    """Yield every line's statement, or the error that makes it none; blank lines and unknown keys are passed over."""
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield _statement(_object(line, file, number), file, number)
+            try:
+                yield _statement(_object(line, file, number), file, number)
+            except InputError as error:
+                yield error
 
 
 def _object(line: bytes, file: str, number: int) -> dict[str, Any]:

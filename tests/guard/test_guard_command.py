@@ -13,7 +13,7 @@ from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.errors import InputError
 from cases.relation import Kind
 from harness.cli.guard_command import command
-from harness.guard.statements import expand, read_statements
+from harness.guard.statements import Statement, expand, read_statements
 
 _CATALOG = Catalog(
     dialect="sqlite",
@@ -83,11 +83,36 @@ def test_profiles_admit_changes(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_line_is_named(tmp_path: Path, line: str, place: str) -> None:
-    """File and line stand in the message, and nothing is judged."""
-    done = _run(tmp_path, ['{"id": "a", "sql": "SELECT 1"}', line])
+    """File, line, field and remedy stand in the message, the lines around it are judged, and the exit code is 2."""
+    done = _run(tmp_path, ['{"id": "a", "sql": "SELECT 1"}', line, '{"id": "b", "sql": "DROP TABLE orders"}'])
+    assert done.return_value == 2
+    assert f"INPUT: {tmp_path / 'statements.jsonl'}{place}" in done.stderr
+    assert any(remedy in done.stderr for remedy in ("Write {", "Give every line"))
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "b"]
+    assert done.stderr.endswith("INPUT: 1 malformed line, 2 statements, 1 rejected, 0 flagged (exit 2)\n")
+
+
+@pytest.mark.parametrize("lines", [[], ["", "  "]])
+def test_an_empty_file_is_an_error(tmp_path: Path, lines: list[str]) -> None:
+    """Nothing to judge is no success: the file is named and the remedy given."""
+    done = _run(tmp_path, lines)
     assert isinstance(done.exception, InputError)
-    assert place in str(done.exception)
-    assert done.stdout == ""
+    assert done.exception.exit_code == 2
+    assert "statements.jsonl: there is no statement in it" in str(done.exception)
+
+
+def test_a_file_of_bad_lines_alone_names_each(tmp_path: Path) -> None:
+    """Two bad lines are two lines on standard error, and no verdict."""
+    done = _run(tmp_path, ["x", "y"])
+    assert (done.return_value, done.stdout) == (2, "")
+    assert done.stderr.count("the line is not JSON") == 2
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    """A folder is named as what cannot be read."""
+    done = CliRunner().invoke(command, ["--dialect", "sqlite", str(tmp_path)], standalone_mode=False)
+    assert isinstance(done.exception, InputError)
+    assert "cannot be read" in str(done.exception)
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
@@ -105,7 +130,10 @@ def test_templates_are_expanded_and_only_where_the_line_says_so() -> None:
     assert expand("{{rep::5}}{{victim}}") == "7"
     assert len(expand("{{rep:ab:999999999999}}")) < 2_000_001
     lines = [b'{"id": 1, "sql": "{{rep:a:2}}", "sql_template": true}', b'{"id": 2, "sql": "{{rep:a:2}}"}']
-    assert [statement.sql for statement in read_statements(lines, "f")] == ["aa", "{{rep:a:2}}"]
+    assert [statement.sql for statement in read_statements(lines, "f") if isinstance(statement, Statement)] == [
+        "aa",
+        "{{rep:a:2}}",
+    ]
 
 
 def test_the_library_takes_a_catalogue_and_a_profile() -> None:
