@@ -29,6 +29,7 @@ class Case(BaseModel):
     id: str = Field(min_length=1, max_length=200)
     question: str
     snapshot: str = Field(min_length=1)
+    extra_snapshots: tuple[str, ...] = ()
     gold: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     evidence: str | None = None
     route: str | None = None

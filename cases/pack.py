@@ -33,7 +33,8 @@ class Pack:
     `visible` maps a snapshot id to the tables a prediction may read (absent = all).
     `predictions` is the pack's own sample prediction file, if any; `inline_predictions` are those that stand in the
     same rows as the cases (the Skill's dataset). `digest` is the case-set hash. `files` are all that hold gold or
-    predictions: an agent must not read them.
+    predictions: an agent must not read them. `left_out` says, one line each, which rows of a foreign data set cannot
+    be judged and why; `rows` are all its rows as (case id, database), in file order, for files that count them.
     """
 
     name: str
@@ -49,6 +50,8 @@ class Pack:
     inline_predictions: tuple[Prediction, ...] = ()
     description: str = ""
     files: tuple[Path, ...] = ()
+    left_out: tuple[str, ...] = ()
+    rows: tuple[tuple[str, str], ...] = ()
 
     def snapshot(self, snapshot_id: str) -> Snapshot:
         """Return the snapshot with this id; the reader has proven that every case's snapshot exists."""

@@ -9,13 +9,24 @@ from cases.case import Prediction
 from cases.errors import InputError
 from cases.faults import Faults
 from cases.pack import Pack
+from cases.prediction_forms import foreign_form
 from cases.reading import Record, json_records
 
 NAMED = 10
 
 
+def predictions_of(path: Path, pack: Pack) -> tuple[Prediction, ...]:
+    """Return a file's predictions for a pack: in our own form, or as Spider, BIRD or IBM's toolkit write them.
+
+    Raises:
+        InputError: a malformed file, or one whose rows are not those of the pack.
+    """
+    foreign = foreign_form(path)
+    return foreign(path, pack) if foreign is not None else read_predictions(path)
+
+
 def read_predictions(path: Path) -> tuple[Prediction, ...]:
-    """Return a file's predictions in file order.
+    """Return the predictions of a file in our own form, in file order.
 
     Raises:
         InputError: malformed lines or fields, or two predictions for one case, trial and dialect.
@@ -56,7 +67,8 @@ def check_known(
         InputError: predictions for unknown cases, naming their ids.
     """
     known = {case.id for case in pack.cases}
-    strangers = sorted({prediction.case_id for prediction in predictions} - known)
+    left_out = {case_id for case_id, _ in pack.rows}
+    strangers = sorted({prediction.case_id for prediction in predictions} - known - left_out)
     if strangers and not allow_unknown:
         shown = ", ".join(strangers[:NAMED])
         more = f" and {len(strangers) - NAMED} more" if len(strangers) > NAMED else ""

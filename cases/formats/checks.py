@@ -64,6 +64,10 @@ def _check_places(item: Placed, snapshots: Sequence[str], routes: Mapping[str, s
     case = item.case
     if case.snapshot not in snapshots:
         faults.add(_fault(item, "snapshot", f"unknown snapshot '{case.snapshot}'", _listed("snapshots", snapshots)))
+    for name in case.extra_snapshots:
+        if name not in snapshots or name == case.snapshot:
+            known = _listed("snapshots", [other for other in snapshots if other != case.snapshot])
+            faults.add(_fault(item, "extra_snapshots", f"'{name}' is no further snapshot", known))
     if case.route is None:
         return
     if case.route not in routes:

@@ -9,7 +9,7 @@ from cases.pack import Pack
 
 
 class Format(Protocol):
-    """A way to write cases down. Registered under `sqlassay.formats`."""
+    """A way to write cases down. Registered under `sqlassay.formats`; one with `fallback = True` is asked last."""
 
     name: str
 

@@ -69,7 +69,8 @@ def load_pack(path: Path, *, format: str | None = None) -> Pack:  # noqa: A002 (
     found = find_pack(str(path))
     if format is not None:
         return pack_format(format).load(found)
-    for name in names():
+    # The readers that take nearly any file of their kind ask last.
+    for name in sorted(names(), key=lambda name: (getattr(pack_format(name), "fallback", False), name)):
         if pack_format(name).detect(found):
             return pack_format(name).load(found)
     remedy = f"Name the format: {', '.join(names())}; a folder needs a pack.yaml"

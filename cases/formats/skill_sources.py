@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
+from cases.errors import InputError
 from cases.faults import Place
+from cases.formats.databases import database_name
 from cases.formats.snapshots import snapshot_digest
 from cases.paths import asks
 from cases.snapshot import Snapshot
-from cases.sources.scripts import scripts_digest
+from cases.sources.scripts import kept_script, scripts_digest
 from cases.sources.sqlite_file import sqlite_content
 from cases.yaml_reading import YamlDocument, dotted
 
@@ -64,43 +63,12 @@ def _file(uri: str, config: YamlDocument, place: Place) -> Path:
 def _snapshot(name: str, file: Path, taken: Sequence[str]) -> Snapshot:
     """Return the snapshot of one SQLite file."""
     content = sqlite_content(file)
-    database = _database_name(name, taken)
+    database = database_name(name, taken)
     digest = snapshot_digest(database, content.digest, scripts_digest({}), str(False))
     return Snapshot(name, database, digest, content.tables, content.source, sqlite_file=file, notes=content.notes)
 
 
-def _database_name(name: str, taken: Sequence[str]) -> str:
-    """Return a plain database name for a data source, distinct from the others."""
-    plain = re.sub(r"[^a-z0-9_]", "_", name.lower())[:60] or "data"
-    plain = plain if plain[0].isalpha() else f"d{plain}"
-    number, made = 1, plain
-    while made in taken:
-        number, made = number + 1, f"{plain[:55]}_{number}"
-    return made
-
-
 def snapshot_of_script(sql: str, dialect: str) -> Snapshot:
     """Return the one snapshot of a dataset that carries its own schema script."""
-    scripts = {dialect: (_kept_script(sql),)}
+    scripts = {dialect: (kept_script(sql),)}
     return Snapshot("data", "data", snapshot_digest("data", "", scripts_digest(scripts), str(False)), scripts=scripts)
-
-
-def _kept_script(sql: str) -> Path:
-    """Return a file with this script, one for each content in the user's cache, so that no run leaves one of its own.
-
-    Raises:
-        InfrastructureError: the cache cannot be written.
-    """
-    data = sql.encode()
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sqlassay" / "scripts"
-    path = folder / f"{hashlib.sha256(data).hexdigest()}.sql"
-    try:
-        if not path.is_file() or path.read_bytes() != data:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft = folder / f".{path.name}.{os.getpid()}"
-            draft.write_bytes(data)
-            draft.replace(path)
-    except OSError as error:
-        message = f"{path} cannot be written: {error.strerror}"
-        raise InfrastructureError(message, remedy="Free space or set XDG_CACHE_HOME") from error
-    return path

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from cases.errors import InputError
+from cases.errors import InfrastructureError, InputError
 from cases.reading import read_text
 
 
@@ -24,3 +25,24 @@ def scripts_digest(scripts: Mapping[str, tuple[Path, ...]]) -> str:
                 raise InputError("script is empty", file=path, remedy="Write its statements or remove it")
             digest.update(f"{dialect}\0{index}\0{len(text)}\0{text}".encode())
     return digest.hexdigest()
+
+
+def kept_script(sql: str) -> Path:
+    """Return a file with this script, one for each content in the user's cache, so that no run leaves one of its own.
+
+    Raises:
+        InfrastructureError: the cache cannot be written.
+    """
+    data = sql.encode()
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sqlassay" / "scripts"
+    path = folder / f"{hashlib.sha256(data).hexdigest()}.sql"
+    try:
+        if not path.is_file() or path.read_bytes() != data:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft = folder / f".{path.name}.{os.getpid()}"
+            draft.write_bytes(data)
+            draft.replace(path)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}"
+        raise InfrastructureError(message, remedy="Free space or set XDG_CACHE_HOME") from error
+    return path

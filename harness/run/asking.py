@@ -12,7 +12,7 @@ from typing import Any
 from cases.case import Case, Prediction
 from cases.errors import InputError
 from cases.pack import Pack
-from cases.predictions import check_known, read_predictions
+from cases.predictions import check_known, predictions_of
 from harness.agents.callable import START_SECONDS, CallableAgent
 from harness.agents.contract import Agent
 from harness.agents.file import FileAgent
@@ -32,6 +32,7 @@ class Asker:
     routes: tuple[str, ...]
     timeout: float
     unused: tuple[str, ...] = ()
+    agent_digest: str | None = None
 
     def ask(self, case: Case, trial: int, desk: Desk) -> Prediction:
         """Return the agent's prediction; the request holds nothing of the gold."""
@@ -74,7 +75,9 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
         check_known(predictions, pack, allow_unknown=config.allow_unknown)
         agent = FileAgent(_of_dialect(predictions, config.dialect))
         unused = _unused(predictions, config)
-    asker = Asker(agent, label, digest, routes, config.agent_timeout, unused)
+    asker = Asker(
+        agent, label, digest, routes, config.agent_timeout, (*pack.left_out, *unused), _agent_digest(config.agent)
+    )
     try:
         yield asker
     finally:
@@ -120,12 +123,19 @@ def _predictions(config: RunConfig, pack: Pack) -> tuple[tuple[Prediction, ...],
             field="predictions",
             remedy="Name a file with --predictions FILE or an agent with --agent module:function",
         )
-    return read_predictions(path), path.name, _digest(path)
+    return predictions_of(path, pack), path.name, _digest(path)
 
 
 def _digest(path: Path) -> str:
-    """Return the sha256 of a prediction file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    """Return the sha256 of a prediction file; `FILE#PIPELINE` names a part of one, and the part counts too."""
+    whole = path if path.exists() else Path(str(path).partition("#")[0])
+    return hashlib.sha256(whole.read_bytes() + str(path)[len(str(whole)) :].encode()).hexdigest()
+
+
+def _agent_digest(agent: str | None) -> str | None:
+    """Return the sha256 of an agent's own file, None where none is named by one."""
+    path = Path((agent or "").rpartition(":")[0])
+    return _digest(path) if path.suffix == ".py" and path.is_file() else None
 
 
 def _of_dialect(predictions: Sequence[Prediction], dialect: str) -> tuple[Prediction, ...]:

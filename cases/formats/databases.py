@@ -1,0 +1,131 @@
+"""Find the databases that a foreign data set names, below the folders such sets keep them in, as snapshots."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cases.errors import InputError
+from cases.formats.snapshots import snapshot_digest
+from cases.paths import asks
+from cases.snapshot import Snapshot
+from cases.sources.scripts import scripts_digest
+from cases.sources.sqlite_file import sqlite_content
+
+SQLITE = (".sqlite", ".sqlite3", ".db")
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_KEPT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One database by name: its SQLite files, the first one the real one, or its scripts per dialect."""
+
+    name: str
+    files: tuple[Path, ...] = ()
+    scripts: tuple[tuple[str, tuple[Path, ...]], ...] = ()
+
+
+def named_folders(start: Path, names: Sequence[str]) -> tuple[Path, ...]:
+    """Return the folders of these names at `start`, one of the same name inside it first (archives nest them)."""
+    found = []
+    for name in names:
+        folder = start / name
+        if asks((folder / name).is_dir):
+            found.append(folder / name)
+        if asks(folder.is_dir):
+            found.append(folder)
+    return tuple(found)
+
+
+def find_sqlite(roots: Iterable[Path], name: str) -> tuple[Path, ...]:
+    """Return a database's SQLite files below the first root that has it, `NAME/NAME.sqlite` before its neighbours.
+
+    A name that could leave the folder is never looked up.
+    """
+    if not _NAME.fullmatch(name):
+        return ()
+    for root in roots:
+        for suffix in SQLITE:
+            for path in (root / name / f"{name}{suffix}", root / f"{name}{suffix}"):
+                if asks(path.is_file):
+                    return (path, *_neighbours(path, name))
+        alone = _sqlite_in(root / name)
+        if len(alone) == 1:
+            return alone
+    return ()
+
+
+def find_one(roots: Sequence[Path], name: str) -> Found | None:
+    """Return a database by its name, without the neighbours of its file, which are no test suite where one looks."""
+    files = find_sqlite(roots, name)
+    return Found(name, files[:1]) if files else None
+
+
+def _neighbours(path: Path, name: str) -> tuple[Path, ...]:
+    """Return the other SQLite files of a database's own folder: the same schema with other rows."""
+    if path.parent.name != name:
+        return ()
+    return tuple(other for other in _sqlite_in(path.parent) if other != path)
+
+
+def _sqlite_in(folder: Path) -> tuple[Path, ...]:
+    """Return the SQLite files of a folder, sorted by name."""
+    if not asks(folder.is_dir):
+        return ()
+    return tuple(sorted(file for file in folder.iterdir() if file.suffix in SQLITE and file.is_file()))
+
+
+def snapshots_of(found: Iterable[Found]) -> tuple[tuple[Snapshot, ...], Mapping[str, tuple[str, ...]]]:
+    """Return a snapshot for every file and script set, and each database's snapshot ids, the real one first.
+
+    Raises:
+        InputError: a file that is no SQLite database, or is damaged.
+    """
+    made: list[Snapshot] = []
+    ids: dict[str, tuple[str, ...]] = {}
+    for one in found:
+        own = [_from_file(one, number, file, made) for number, file in enumerate(one.files)]
+        if one.scripts:
+            own.append(_from_scripts(one, made))
+        made.extend(own)
+        ids[one.name] = tuple(snapshot.id for snapshot in own)
+    return tuple(made), ids
+
+
+def _from_file(one: Found, number: int, file: Path, made: Sequence[Snapshot]) -> Snapshot:
+    """Return the snapshot of one SQLite file; neighbours are named after their files."""
+    snapshot_id = one.name if number == 0 else f"{one.name}--{file.stem}"
+    content = sqlite_content(file)
+    database = database_name(one.name if number == 0 else f"{one.name}_{number}", [item.database for item in made])
+    digest = snapshot_digest(database, content.digest, scripts_digest({}), str(False))
+    return Snapshot(
+        snapshot_id, database, digest, content.tables, content.source, sqlite_file=file, notes=content.notes
+    )
+
+
+def _from_scripts(one: Found, made: Sequence[Snapshot]) -> Snapshot:
+    """Return the snapshot of a database that is written down as scripts, one set a dialect."""
+    database = database_name(one.name, [item.database for item in made])
+    scripts = dict(one.scripts)
+    digest = snapshot_digest(database, "", scripts_digest(scripts), str(False))
+    return Snapshot(one.name, database, digest, scripts=scripts)
+
+
+def database_name(name: str, taken: Sequence[str]) -> str:
+    """Return a plain database name, distinct from the others."""
+    plain = re.sub(r"[^a-z0-9_]", "_", name.lower())[:_KEPT] or "data"
+    plain = plain if plain[0].isalpha() else f"d{plain}"[:_KEPT]
+    number, made = 1, plain
+    while made in taken:
+        number, made = number + 1, f"{plain[:55]}_{number}"
+    return made
+
+
+def no_databases(path: Path, names: Sequence[str]) -> InputError:
+    """Return the error of a data set whose databases are not there at all."""
+    listed = " or ".join(f"'{name}/'" for name in names)
+    message = "none of its databases was found"
+    return InputError(message, file=path, remedy=f"Put the SQLite files at {listed} beside it, as DB/DB.sqlite")

@@ -1,0 +1,191 @@
+"""defog's question files: a CSV with several accepted queries in one cell and `{a, b}` where any columns of it do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain, combinations
+from pathlib import Path
+
+from cases.errors import InputError
+from cases.formats.databases import Found, find_sqlite, named_folders
+from cases.formats.foreign import DataSet, ForeignRow, pack_of
+from cases.pack import Pack
+from cases.paths import asks
+from cases.reading import read_text
+
+FOLDERS = ("databases", "defog_data", "export", "data")
+MOST = 255
+"""More accepted queries than this in one cell are no longer a reference: every subset of nine columns is 511."""
+
+_COLUMNS = ("db_name", "query", "question")
+_DIALECT = re.compile(r"(?i)(?:^|[_-])(sqlite|postgresql|postgres|mysql)$")
+_SPELLED = {"postgresql": "postgres"}
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_GROUP = re.compile(r"(?i)(GROUP\s+BY\s*)\{\}")
+
+
+class DefogFormat:
+    """Reads defog's sql-eval files; the dialect is the row's db_type, else the file name's ending, else postgres."""
+
+    name = "defog"
+
+    def detect(self, path: Path) -> bool:
+        """Return True for a CSV with defog's columns, or a folder that holds one."""
+        return bool(_found(path))
+
+    def load(self, path: Path) -> Pack:
+        """Return the pack; files that differ by their dialect alone are read together by database and question.
+
+        Raises:
+            InputError: no such file, a malformed CSV, or no database beside it.
+        """
+        files = _found(path)
+        if not files:
+            remedy = f"The first line has the columns {', '.join(_COLUMNS)}"
+            raise InputError("no question file of defog here", file=path, remedy=remedy)
+        rows = _merged(chain.from_iterable(_rows(file) for file in files))
+        folder = files[0].parent
+        roots = (*named_folders(folder, FOLDERS), *named_folders(folder.parent, FOLDERS), folder)
+        name = folder.name if path.is_dir() else path.stem
+        return pack_of(DataSet(name, path, self.name, rows, partial(_find, roots), FOLDERS, files))
+
+
+def _found(path: Path) -> tuple[Path, ...]:
+    """Return the question files a path means."""
+    candidates = sorted(path.glob("*.csv")) if asks(path.is_dir) else [path]
+    return tuple(file for file in candidates if file.suffix == ".csv" and _has_columns(file))
+
+
+def _has_columns(file: Path) -> bool:
+    """Return True where a CSV's first line has defog's columns; never raises."""
+    try:
+        with file.open("rb") as stream:
+            head = stream.readline(65_536).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return False
+    return set(_COLUMNS) <= {cell.strip().strip('"') for cell in head.split(",")}
+
+
+def _rows(file: Path) -> Iterator[tuple[str, str, ForeignRow]]:
+    """Yield each row with the stem its id starts with and its dialect."""
+    stem = _DIALECT.sub("", file.stem)
+    named = _DIALECT.search(file.stem)
+    try:
+        records = list(csv.DictReader(io.StringIO(read_text(file)), strict=True))
+    except csv.Error as error:
+        raise InputError(f"not CSV: {error}", file=file, remedy="Quote cells that hold commas or line ends") from None
+    for number, record in enumerate(records):
+        spelled = (record.get("db_type") or (named[1] if named else "postgres")).strip().lower()
+        dialect = _SPELLED.get(spelled, spelled)
+        yield stem, dialect, _row(f"{stem}-{number:04d}", dialect, record)
+
+
+def _row(row_id: str, dialect: str, record: dict[str, str | None]) -> ForeignRow:
+    """Return one row in our words."""
+    cell = record.get("query") or ""
+    try:
+        gold = accepted(cell)
+        reason = ""
+    except ValueError as error:
+        gold, reason = (), str(error)
+    category = record.get("query_category") or ""
+    return ForeignRow(
+        row_id,
+        (record.get("db_name") or "").strip(),
+        question=(record.get("question") or "").strip(),
+        gold={dialect: gold} if gold else {},
+        evidence=(record.get("instructions") or record.get("full_instructions") or "").strip() or None,
+        tags=(category,) if category else (),
+        reason=reason,
+    )
+
+
+def _merged(rows: Iterator[tuple[str, str, ForeignRow]]) -> tuple[ForeignRow, ...]:
+    """Return one row a question, with the gold of every dialect's file; the first file's numbers are the ids."""
+    merged: dict[tuple[str, str, str], ForeignRow] = {}
+    seen: set[tuple[str, str, str, str]] = set()
+    for number, (stem, dialect, row) in enumerate(rows):
+        key = (stem, row.database, row.question)
+        if (*key, dialect) in seen or key not in merged or row.reason:
+            again = key in merged
+            merged[(*key[:2], f"{row.question}\0{number}") if again else key] = row
+        else:
+            first = merged[key]
+            merged[key] = ForeignRow(
+                first.id,
+                first.database,
+                question=first.question,
+                gold={**first.gold, **row.gold},
+                evidence=first.evidence,
+                tags=first.tags,
+                reason=first.reason,
+            )
+        seen.add((*key, dialect))
+    return tuple(merged.values())
+
+
+def accepted(cell: str) -> tuple[str, ...]:
+    """Return every query a cell accepts: its parts between semicolons, with each subset of columns in braces.
+
+    `GROUP BY {}` takes the columns chosen. Semicolons and braces in quotes and comments are text.
+
+    Raises:
+        ValueError: more than `MOST` queries, or a brace that is not closed.
+    """
+    found: list[str] = []
+    for part in _split(cell, ";"):
+        text = part.strip()
+        if text:
+            found.extend(_expanded(text))
+        if len(found) > MOST:
+            raise ValueError(f"its gold stands for more than {MOST} queries")
+    return tuple(dict.fromkeys(found))
+
+
+def _expanded(query: str) -> Sequence[str]:
+    """Return a query with its first braces replaced by each subset of their columns, in their order."""
+    bare = _blanked(query)
+    start = next((m.start() for m in re.finditer(r"\{", bare) if bare[m.start() : m.start() + 2] != "{}"), None)
+    if start is None:
+        return (query,)
+    end = bare.find("}", start)
+    if end < 0:
+        raise ValueError("a brace of its gold is not closed")
+    columns = [column.strip() for column in _split(query[start + 1 : end], ",")]
+    if 2 ** len(columns) - 1 > MOST:
+        raise ValueError(f"its gold stands for more than {MOST} queries")
+    chosen = chain.from_iterable(combinations(columns, size) for size in range(1, len(columns) + 1))
+    made = (", ".join(subset) for subset in chosen)
+    return [query[:start] + text + _GROUP.sub(lambda m, text=text: m[1] + text, query[end + 1 :]) for text in made]  # type: ignore[misc]
+
+
+def _split(text: str, mark: str) -> list[str]:
+    """Split at a mark that stands outside quotes, comments and parentheses (for commas)."""
+    bare, parts, start, depth = _blanked(text), [], 0, 0
+    for place, letter in enumerate(bare):
+        depth += (letter == "(") - (letter == ")")
+        if letter == mark and (mark == ";" or depth == 0):
+            parts.append(text[start:place])
+            start = place + 1
+    return [*parts, text[start:]]
+
+
+def _blanked(text: str) -> str:
+    """Return the text with everything in quotes and comments blanked, every place kept."""
+    return _QUOTED.sub(lambda found: " " * len(found[0]), text)
+
+
+def _find(roots: tuple[Path, ...], name: str) -> Found | None:
+    """Return a database: its SQLite file, else its Postgres script, as defog publishes it."""
+    files = find_sqlite(roots, name) or find_sqlite(roots, f"defog_{name}")
+    if files:
+        return Found(name, files[:1])
+    for root in roots:
+        for script in (root / name / f"{name}.sql", root / f"{name}.sql"):
+            if asks(script.is_file):
+                return Found(name, scripts=(("postgres", (script,)),))
+    return None

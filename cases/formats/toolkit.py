@@ -1,0 +1,93 @@
+"""Records of IBM's text2sql-eval-toolkit: BIRD's fields, a list of accepted SQL, and predictions by pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from cases.case import Prediction
+from cases.formats.databases import find_one, named_folders
+from cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
+from cases.formats.json_rows import object_rows, with_keys
+from cases.pack import Pack
+
+FOLDERS = ("database", "databases", "dev_databases", "test_database", "benchmarks")
+_DIALECTS = ("sqlite", "postgres", "mysql")
+
+
+class ToolkitFormat:
+    """Reads `*-predictions.json` and the benchmark files they grow from."""
+
+    name = "text2sql-eval-toolkit"
+
+    def detect(self, path: Path) -> bool:
+        """Return True for a JSON list whose rows have db_id and either predictions or a list of accepted SQL."""
+        return bool(with_keys([path], "db_id", "predictions") or with_keys([path], "db_id", "sql", "utterance"))
+
+    def load(self, path: Path) -> Pack:
+        """Return the pack; the one pipeline's predictions come with it, of several one is named by `FILE#PIPELINE`.
+
+        Raises:
+            InputError: malformed JSON, or no database beside it.
+        """
+        raw = object_rows(path)
+        dialect = next((word for word in _DIALECTS if word in path.stem.lower()), "sqlite")
+        rows = tuple(_row(number, one, dialect) for number, (_, one) in enumerate(raw))
+        records = tuple(one for _, one in raw)
+        pipelines = pipelines_of(records)
+        inline = predictions_of(records, pipelines[0]) if len(pipelines) == 1 else ()
+        parents = path.absolute().parents[:4]
+        roots = tuple(folder for parent in parents for folder in named_folders(parent, FOLDERS))
+        find = partial(find_one, (*roots, path.parent))
+        return pack_of(
+            DataSet(path.stem, path, self.name, rows, find, FOLDERS, (path,), inline_predictions=inline),
+        )
+
+
+def pipelines_of(records: Sequence[dict[str, Any] | None]) -> tuple[str, ...]:
+    """Return every pipeline that predicted something, in the order they first appear."""
+    maps = (record.get("predictions") for record in records if record)
+    return tuple(dict.fromkeys(name for found in maps if isinstance(found, dict) for name in found))
+
+
+def predictions_of(records: Sequence[dict[str, Any] | None], pipeline: str) -> tuple[Prediction, ...]:
+    """Return one pipeline's predictions; a record it did not answer has none."""
+    found = []
+    for number, record in enumerate(records):
+        answers = record.get("predictions") if record else None
+        answer = answers.get(pipeline) if isinstance(answers, dict) else None
+        if record is not None and isinstance(answer, dict):
+            sql = answer.get("predicted_sql")
+            text = sql if isinstance(sql, str) and sql.strip() else None
+            found.append(Prediction(case_id=_id(record, number), sql=text, tokens=_tokens(answer)))
+    return tuple(found)
+
+
+def _tokens(answer: dict[str, Any]) -> int | None:
+    """Return how many tokens an answer took, where it says so."""
+    usage = answer.get("token_usage")
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    return total if isinstance(total, int) and 0 <= total <= 10**15 and not isinstance(total, bool) else None
+
+
+def _id(record: dict[str, Any], number: int) -> str:
+    """Return a record's id: its own, its question_id, or its number."""
+    return text_of(record.get("id")) or text_of(record.get("question_id")) or str(number)
+
+
+def _row(number: int, raw: dict[str, Any] | None, dialect: str) -> ForeignRow:
+    """Return one record in our words."""
+    if raw is None:
+        return ForeignRow(str(number), "", reason="it is no object")
+    gold = alternatives(raw.get("sql")) or alternatives(raw.get("SQL"))
+    asked = (text_of(raw.get(field)) for field in ("question", "utterance", "page_content"))
+    return ForeignRow(
+        _id(raw, number),
+        text_of(raw.get("db_id")),
+        question=next((text for text in asked if text), ""),
+        gold={dialect: gold} if gold else {},
+        evidence=text_of(raw.get("evidence")) or None,
+        difficulty=text_of(raw.get("difficulty")) or None,
+    )
