@@ -48,6 +48,11 @@ class Station:
             self.started += 1
         return self._sandbox
 
+    @property
+    def drift(self) -> tuple[str, ...]:
+        """Return one line for each drift found so far that `close` has not reported."""
+        return tuple(self._drift)
+
     def run(self, snapshot_id: str, sql: str, limits: Limits, pins: Pins, *, flagged: bool = False) -> Outcome:
         """Run one untrusted statement as the snapshot's reader on a fresh session and return its outcome.
 

@@ -14,6 +14,7 @@ import click
 
 COMMANDS = {
     "run": "Judge an agent's SQL against gold in isolated databases.",
+    "resume": "Go on with a run that was killed or interrupted.",
     "rescore": "Judge a run's stored rows again under other policies, without a database.",
     "compare": "Judge pairs of relations without a database.",
     "redteam": "Attack each layer of the defence alone and all together.",

@@ -75,7 +75,7 @@ def command(pack: str, format_: str | None, config: str | None, **options: Any) 
     if resolved.dry_run:
         return _dry_run(loaded, resolved)
     result = _judge(loaded, resolved)
-    _show(result, resolved.out)
+    show(result, resolved.out)
     return int(result.exit_code)
 
 
@@ -142,7 +142,7 @@ def _judge(pack: Any, config: Any) -> RunResult:
         return run(config, pack, live, write_reports=write_all)
 
 
-def _show(result: RunResult, out: Path | None) -> None:
+def show(result: RunResult, out: Path | None) -> None:
     """Print the table; its last line is the verdict."""
     import shutil
 

@@ -27,7 +27,10 @@ class IsolationRecord(_Record):
 
 
 class Manifest(_Record):
-    """Everything that decides a run's results, written before the first case."""
+    """Everything that decides a run's results, written before the first case.
+
+    `agent_digest` is the sha256 of the agent's own file, where it was named by one.
+    """
 
     format: int = 1
     run_id: str
@@ -48,6 +51,7 @@ class Manifest(_Record):
     cases: int
     agent: str
     predictions_digest: str | None
+    agent_digest: str | None = None
     settings: dict[str, Any]
     policy: dict[str, Any]
     policy_origin: dict[str, str]

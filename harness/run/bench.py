@@ -39,8 +39,8 @@ class Bench:
         return Desk(self.rules, Parser(), station)
 
 
-def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen) -> Bench:
-    """Bring up what the run needs and return it; nothing has touched a prediction yet.
+def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: datetime | None = None) -> Bench:
+    """Bring up what the run needs and return it; nothing has touched a prediction yet. `day` is a resumed run's own.
 
     Raises:
         InputError: an unknown dialect, metric, provider or runtime, or a snapshot that cannot be loaded.
@@ -63,7 +63,7 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen) -> Bench
         limits=Limits(timeout=config.timeout, rows=config.row_limit),
         gold_limits=Limits(timeout=config.gold_timeout, rows=config.row_limit),
         clock=config.clock,
-        day=datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0),
+        day=day or datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0),
         metrics=chosen,
         settings=MetricSettings(alpha=config.alpha, beta=config.beta, disagreement=config.disagreement),
     )

@@ -101,4 +101,6 @@ def finish(run: RunResult, folder: RunFolder, write_reports: WriteReports) -> Ru
         line = f"NOT WHOLE: {error} (exit {int(code)})" if code is ExitCode.INFRASTRUCTURE else run.verdict_line
         problems = (*run.problems, error.message)
         return run.model_copy(update={"exit_code": code, "verdict_line": line, "problems": problems})
+    if not run.interrupted:
+        folder.end(int(run.exit_code), run.verdict_line)
     return run

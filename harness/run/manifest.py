@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
 
 from cases.case import Case
 from cases.pack import Pack
@@ -12,9 +15,41 @@ from harness.results.run_result import IsolationRecord, Manifest
 from harness.run.asking import Asker
 from harness.run.bench import Bench
 from harness.run.options import RunConfig
+from harness.store.places import Places
 from sandboxes.contract import Isolation
 
 _PACKAGES = ("sqlglot", "pydantic", "psycopg", "pymysql", "sqlalchemy", "docker", "testcontainers")
+
+
+def places(config: RunConfig, pack: Pack) -> Places:
+    """Return where a resumed run finds what this one was given."""
+    return Places(
+        folder=Path.cwd(),
+        pack=pack.path,
+        pack_format=pack.format,
+        predictions=config.predictions,
+        agent=config.agent,
+    )
+
+
+def known_before(config: RunConfig, pack: Pack, cases: Sequence[Case], asker: Asker) -> dict[str, object]:
+    """Return the part of a manifest that is known before any sandbox is up, as JSON has it."""
+    return {
+        "sqlassay": _version("sqlassay"),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "dialect": config.dialect,
+        "pack": pack.name,
+        "pack_format": pack.format,
+        "case_set": pack.digest,
+        "cases": len(cases),
+        "agent": asker.label,
+        "predictions_digest": asker.digest,
+        "agent_digest": asker.agent_digest,
+        "settings": _settings(config),
+        "policy": config.policy.model_dump(mode="json"),
+        "policy_digest": config.policy.digest,
+        "seed": config.seed,
+    }
 
 
 def manifest(
@@ -22,12 +57,11 @@ def manifest(
 ) -> Manifest:
     """Return the run's manifest; no path of the machine and no connection string is in it."""
     image = bench.image
+    known: dict[str, Any] = known_before(config, pack, cases, asker)
     return Manifest(
+        **known,
         run_id=bench.run_id,
         created=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
-        sqlassay=_version("sqlassay"),
-        packages={name: _version(name) for name in _PACKAGES},
-        dialect=config.dialect,
         engine_version=image.catalogs[0].engine_version if image.catalogs else image.base.version,
         image=image.ref,
         image_key=image.key,
@@ -41,41 +75,31 @@ def manifest(
             limits=isolation.limits,
             missing=isolation.missing,
         ),
-        pack=pack.name,
-        pack_format=pack.format,
-        case_set=pack.digest,
-        cases=len(cases),
-        agent=asker.label,
-        predictions_digest=asker.digest,
-        settings=_settings(config),
-        policy=config.policy.model_dump(mode="json"),
         policy_origin=dict(config.policy_origins),
-        policy_digest=config.policy.digest,
         metrics=tuple(metric.name for metric in bench.rules.metrics),
-        seed=config.seed,
     )
 
 
+_NO_SETTING = frozenset(
+    {"dialect", "predictions", "agent", "out", "policy", "policy_name", "dry_run", "origins", "policy_origins"}
+)
+"""Fields that stand elsewhere in the manifest, or name a place on this machine."""
+
+
 def _settings(config: RunConfig) -> dict[str, object]:
-    """Return each setting with its value; `origins` says where it was set."""
-    return {
-        "timeout": config.timeout,
-        "gold_timeout": config.gold_timeout,
-        "row_limit": config.row_limit,
-        "trials": config.trials,
-        "alpha": config.alpha,
-        "beta": config.beta,
-        "disagreement": config.disagreement,
-        "policy": config.policy_name,
-        "clock": config.clock.isoformat() if config.clock else None,
-        "only": list(config.only),
-        "tags": list(config.tags),
-        "limit": config.limit,
-        "sample": config.sample,
-        "store_rows": config.store_rows,
-        "jobs": config.jobs,
-        "origins": dict(config.origins),
-    }
+    """Return each setting with its value, enough to resume the run; `origins` says where it was set."""
+    values: dict[str, object] = {"policy": config.policy_name, "origins": dict(config.origins)}
+    for setting in fields(config):
+        if setting.name not in _NO_SETTING:
+            values[setting.name] = _plain(getattr(config, setting.name))
+    return values
+
+
+def _plain(value: object) -> object:
+    """Return a setting as JSON has it."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return [_plain(part) for part in value] if isinstance(value, tuple) else value
 
 
 def _version(package: str) -> str:

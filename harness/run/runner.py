@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from cases.case import Case, Prediction
@@ -22,24 +22,17 @@ from harness.results.records import case_result
 from harness.results.run_result import Manifest, RunResult
 from harness.run.asking import Asker, open_asker
 from harness.run.bench import Bench, prepare
+from harness.run.book import Book
+from harness.run.earlier import Earlier
 from harness.run.finish import Ending, WriteReports, finish, run_result
-from harness.run.manifest import manifest
+from harness.run.manifest import known_before, manifest, places
 from harness.run.options import RUNS, RunConfig
 from harness.run.screen import Screen
 from harness.run.select import select
 from harness.run.workers import Crew
-from harness.store.folder import JOURNAL, RunFolder, read_journal
+from harness.store.folder import RunFolder
 from harness.store.gold_cache import GoldCache
 from sandboxes.cache import cache_dir
-
-
-@dataclass(slots=True)
-class _Book:
-    """What a run has so far; only the runner's own thread writes it."""
-
-    breaches: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,53 +52,89 @@ class _Done:
     gold: tuple[GoldAnswer, ...]
     result: CaseResult
     timing: Timing
+    drift: tuple[str, ...]
 
 
-def run(config: RunConfig, pack: Pack, screen: Screen, *, write_reports: WriteReports) -> RunResult:
-    """Evaluate the selected cases of a pack on one dialect and leave a run folder.
+def run(
+    config: RunConfig, pack: Pack, screen: Screen, *, write_reports: WriteReports, earlier: Earlier | None = None
+) -> RunResult:
+    """Evaluate the selected cases of a pack on one dialect and leave a run folder, or go on with an `earlier` run.
 
     Raises:
         InputError: nothing was run, because something given is wrong.
         InfrastructureError: the run could not start or its folder could not be written.
     """
     cases = select(pack, config)
-    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_{config.dialect}_{secrets.token_hex(3)}"
     with open_asker(config, pack) as asker:
-        bench = prepare(config, pack, run_id, screen)
+        if earlier:
+            earlier.check(known_before(config, pack, cases, asker))
+            if earlier.complete(cases, config.trials):
+                return _close(config, cases, earlier.manifest, Book(earlier.folder, earlier), write_reports)
+        run_id = earlier.manifest.run_id if earlier else _new_id(config)
+        bench = prepare(config, pack, run_id, screen, day=earlier.day if earlier else None)
         try:
-            with RunFolder(config.out or RUNS / run_id) as folder:
-                book = _Book(problems=list(asker.unused))
-                gold = _gold_phase(config, cases, bench, book, screen)
-                # The first prediction server is up before the manifest is written: it says how this run is really
-                # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
-                first = bench.desk()
-                written = manifest(config, pack, cases, bench, asker, first.station.sandbox.isolation)
-                folder.write_manifest(written)
-                try:
-                    _prediction_phase(config, cases, gold, bench, first, asker, folder, book, screen)
-                except KeyboardInterrupt:
-                    book.interrupted = True
-                ending = _ending(config, cases, written, book, folder)
-                return finish(run_result(ending, folder.path.name), folder, write_reports)
+            with earlier.folder if earlier else RunFolder(config.out or RUNS / run_id) as folder:
+                book = Book(folder, earlier)
+                written = _phases(config, pack, cases, bench, asker, book, screen, earlier)
+                return _close(config, cases, written, book, write_reports)
         finally:
             bench.provider.close()
 
 
-def _ending(config: RunConfig, cases: Sequence[Case], written: Manifest, book: _Book, folder: RunFolder) -> Ending:
-    """Return how the run ended, with its plan in case order; what is finished is what the journal says."""
-    return Ending(
+def _new_id(config: RunConfig) -> str:
+    """Return the id of a new run."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_{config.dialect}_{secrets.token_hex(3)}"
+
+
+def _phases(
+    config: RunConfig,
+    pack: Pack,
+    cases: Sequence[Case],
+    bench: Bench,
+    asker: Asker,
+    book: Book,
+    screen: Screen,
+    earlier: Earlier | None,
+) -> Manifest:
+    """Run the gold, write or check the manifest, judge what is not finished, and return the run's manifest."""
+    book.problem(asker.unused)
+    left = tuple(case for case in cases if any(book.is_open(case, trial) for trial in range(config.trials)))
+    gold = _gold_phase(config, left, bench, book, screen)
+    # The first prediction server is up before the manifest is written: it says how this run is really
+    # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
+    first = bench.desk()
+    written = manifest(config, pack, cases, bench, asker, first.station.sandbox.isolation)
+    if earlier:
+        earlier.check(written.model_dump(mode="json"))
+        written = earlier.manifest
+    else:
+        book.folder.write_manifest(written, places(config, pack))
+    book.keep()
+    try:
+        _prediction_phase(config, left, gold, bench, first, asker, book, screen)
+    except KeyboardInterrupt:
+        book.interrupted = True
+    return written
+
+
+def _close(
+    config: RunConfig, cases: Sequence[Case], written: Manifest, book: Book, write_reports: WriteReports
+) -> RunResult:
+    """Write the final files of a run, with its plan in case order; what is finished is what the journal says."""
+    ending = Ending(
         manifest=written,
         planned=tuple((case.id, trial) for case in cases for trial in range(config.trials)),
-        finished={result.key: (result, timing) for result, timing in read_journal(folder.path / JOURNAL)},
+        finished=book.finished,
         declared=config.fail_under,
         problems=tuple(book.problems),
         breaches=tuple(book.breaches),
         interrupted=book.interrupted,
     )
+    return finish(run_result(ending, book.folder.path.name), book.folder, write_reports)
 
 
 def _gold_phase(
-    config: RunConfig, cases: Sequence[Case], bench: Bench, book: _Book, screen: Screen
+    config: RunConfig, cases: Sequence[Case], bench: Bench, book: Book, screen: Screen
 ) -> dict[str, tuple[GoldAnswer, ...]]:
     """Return every case's gold answers; their servers, started only where an answer is not kept, are gone then."""
     cache = GoldCache(cache_dir() / "gold" if config.gold_cache else None)
@@ -126,8 +155,7 @@ def _gold_phase(
         for line in _traces(crew.drift):
             screen.notice(line)
         raise
-    book.problems.extend(_traces(crew.drift))
-    book.problems.extend(_broken_alternatives(cases, answers))
+    book.problem([*_traces(crew.drift), *_broken_alternatives(cases, answers)])
     return answers
 
 
@@ -154,12 +182,12 @@ def _prediction_phase(
     bench: Bench,
     first: Desk,
     asker: Asker,
-    folder: RunFolder,
-    book: _Book,
+    book: Book,
     screen: Screen,
 ) -> None:
-    """Judge every case and trial; each result is on disk before the next is counted."""
-    tasks = [_Task(case, trial, gold.get(case.id, ())) for case in cases for trial in range(config.trials)]
+    """Judge every case and trial that is not finished; each result is on disk before the next is counted."""
+    pairs = [(case, trial) for case in cases for trial in range(config.trials) if book.is_open(case, trial)]
+    tasks = [_Task(case, trial, gold.get(case.id, ())) for case, trial in pairs]
 
     def judge(task: _Task, desk: Desk) -> _Done:
         """Ask the agent, then judge its answer."""
@@ -170,12 +198,13 @@ def _prediction_phase(
     try:
         with closing(crew.work(tasks)) as work:
             for number, done in enumerate(work, 1):
+                book.breach(done.drift)
                 if _stored(config, done):
-                    folder.store_relations(done.result, _sides(done))
-                folder.append(done.result, done.timing)
+                    book.folder.store_relations(done.result, _sides(done))
+                book.finish(done.result, done.timing)
                 screen.progress("predictions", number, len(tasks))
     finally:  # an interrupted run, too, says what was found to have changed
-        book.breaches.extend(crew.drift)
+        book.breach(crew.drift)
 
 
 def _judge(task: _Task, desk: Desk, asker: Asker) -> _Done:
@@ -188,7 +217,7 @@ def _judge(task: _Task, desk: Desk, asker: Asker) -> _Done:
     if result.trial != task.trial:
         result = result.model_copy(update={"trial": task.trial})
     timing = _timing(task, judged, prediction, agent_seconds, time.monotonic() - started)
-    return _Done(judged, task.gold, result, timing)
+    return _Done(judged, task.gold, result, timing, desk.station.drift)
 
 
 def _timing(

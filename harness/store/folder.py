@@ -11,56 +11,49 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from pydantic import ValidationError
-
-from cases.errors import InfrastructureError, InputError
+from cases.errors import InputError
 from cases.relation import Relation
 from cases.typed_json import relation_to_json
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest
+from harness.store import journal
+from harness.store.journal import JOURNAL, Journal, Journalled, go_on, line, unwritable
+from harness.store.places import PLACES, Places
 
 MANIFEST = "manifest.json"
-JOURNAL = "journal.jsonl"
 RESULTS = "results.jsonl"
 TIMINGS = "timings.jsonl"
 RELATIONS = "relations"
-
-
-def _line(value: Any) -> str:
-    """Return one JSON line with keys in the given order, non-ASCII kept; a text that is no Unicode is escaped."""
-    line = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
-    try:
-        line.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"
-    return line
+_DRAFT = ".tmp"
 
 
 class RunFolder:
     """Writes a run's own files; every failure to write is one infrastructure error naming the file."""
 
-    def __init__(self, path: Path) -> None:
-        """Create the folder (mode 0700).
+    def __init__(self, path: Path, *, earlier: bool = False) -> None:
+        """Create the folder (mode 0700) and lock its journal, or go on in the folder of an `earlier` run.
+
+        A folder whose run was killed before its manifest stood holds nothing, and is taken over.
 
         Raises:
-            InputError: it cannot be created, or holds a run already.
+            InputError: it cannot be made, holds a run already, or a living process writes in it.
         """
         self.path = path
         try:
-            if (path / JOURNAL).exists() or (path / MANIFEST).exists():
-                raise InputError(f"{path} already holds a run", field="--out", remedy="Name another folder")
+            if not earlier and (path / MANIFEST).exists():
+                raise InputError(f"{path} already holds a run", field="--out", remedy=go_on(path))
             self._new = not path.exists()
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.chmod(0o700)
             # Opened here and closed in __exit__: the journal lives as long as the run.
-            self._journal = (path / JOURNAL).open("xb")
+            self.journal = Journal(path / JOURNAL, new=not earlier)
         except OSError as error:
             reason = error.strerror or str(error)
             raise InputError(
                 f"the run folder {path} cannot be made ({reason})", field="--out", remedy="Name another folder"
             ) from error
+        self._drop_drafts()
 
     def __enter__(self) -> RunFolder:
         """Return the open folder."""
@@ -70,81 +63,97 @@ class RunFolder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close the journal; a run that ended before its manifest leaves nothing behind."""
-        try:
-            self._journal.close()
-        except OSError as fault:
-            raise _unwritable(self.path / JOURNAL, fault) from fault
-        journal = self.path / JOURNAL
-        if not (self.path / MANIFEST).exists() and journal.stat().st_size == 0:
-            journal.unlink()
-            if self._new:
-                with suppress(OSError):
-                    self.path.rmdir()
+        unused = self.journal.empty and not (self.path / MANIFEST).exists()
+        if unused:
+            for name in (JOURNAL, PLACES):
+                (self.path / name).unlink(missing_ok=True)
+        self.journal.close()
+        if unused and self._new:
+            with suppress(OSError):
+                self.path.rmdir()
 
-    def write_manifest(self, manifest: Manifest) -> None:
-        """Write manifest.json before the first case."""
+    def earlier(self) -> Journalled:
+        """Return what the journal of a killed or interrupted run says, a torn last line cut off, half files removed.
+
+        Rows of results that are not in the journal go: those results are made again.
+        """
+        found = journal.read(self.path / JOURNAL)
+        if found.torn:
+            self.journal.drop_torn(found.size)
+        kept = {_rows_name(case_id, trial) for case_id, trial in found.finished}
+        for path in (self.path / RELATIONS).glob("*.jsonl.gz"):
+            if f"{RELATIONS}/{path.name}" not in kept:
+                path.unlink()
+        return found
+
+    def write_manifest(self, manifest: Manifest, places: Places | None = None) -> None:
+        """Write manifest.json before the first case, and beside it where a resumed run finds what it needs."""
+        if places is not None:
+            self._write(PLACES, places.model_dump_json(indent=2) + "\n")
         self._write(MANIFEST, json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n")
 
     def append(self, result: CaseResult, timing: Timing) -> None:
         """Append one finished result to the journal and force it to disk."""
-        value = {"result": result.model_dump(mode="json"), "timing": timing.model_dump(mode="json")}
-        try:
-            self._journal.write(_line(value).encode())
-            self._journal.flush()
-            os.fsync(self._journal.fileno())
-        except OSError as error:
-            raise _unwritable(self.path / JOURNAL, error) from error
+        self.journal.add(result, timing)
 
     def store_relations(self, result: CaseResult, sides: Iterable[tuple[str, Relation | None]]) -> None:
         """Write the typed rows of one result's sides (gold, probe, predicted), one JSON line a side."""
         lines = [
-            _line(
+            line(
                 {"format": 1, "case_id": result.case_id, "trial": result.trial, "side": side, **relation_to_json(rows)}
             )
             for side, rows in sides
             if rows is not None
         ]
         if lines:
-            name = f"{RELATIONS}/{file_name(result.case_id)}.{result.trial}.jsonl.gz"
-            self._write_bytes(name, gzip.compress("".join(lines).encode(), mtime=0))
+            self._write_bytes(_rows_name(*result.key), gzip.compress("".join(lines).encode(), mtime=0))
 
     def finish(self, results: Iterable[CaseResult], timings: Iterable[Timing]) -> None:
         """Write results.jsonl (case order, no clocks) and timings.jsonl."""
-        self._write(RESULTS, "".join(_line(r.model_dump(mode="json")) for r in results))
-        self._write(TIMINGS, "".join(_line(t.model_dump(mode="json")) for t in timings))
+        self._write(RESULTS, "".join(line(r.model_dump(mode="json")) for r in results))
+        self._write(TIMINGS, "".join(line(t.model_dump(mode="json")) for t in timings))
+
+    def end(self, exit_code: int, verdict_line: str) -> None:
+        """Say that the run is finished; where it was found is not needed any more, and names this machine's folders."""
+        self.journal.end(exit_code, verdict_line)
+        (self.path / PLACES).unlink(missing_ok=True)
+
+    def _drop_drafts(self) -> None:
+        """Remove files that a killed process was still writing."""
+        for folder in (self.path, self.path / RELATIONS):
+            for path in folder.glob(f"*{_DRAFT}"):
+                path.unlink(missing_ok=True)
 
     def _write(self, name: str, text: str) -> None:
-        """Write one text file whole."""
-        self._write_bytes(name, text.encode())
+        """Write one text file whole, on disk when it is there: not even a power cut leaves half of it."""
+        self._write_bytes(name, text.encode(), durable=True)
 
-    def _write_bytes(self, name: str, content: bytes) -> None:
+    def _write_bytes(self, name: str, content: bytes, *, durable: bool = False) -> None:
         """Write one file through a scratch name, so that no half file is ever seen."""
         path = self.path / name
-        scratch = path.with_name(path.name + ".tmp")
+        scratch = path.with_name(path.name + _DRAFT)
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            scratch.write_bytes(content)
+            with scratch.open("wb") as stream:
+                stream.write(content)
+                if durable:
+                    stream.flush()
+                    os.fsync(stream.fileno())
             scratch.replace(path)
         except OSError as error:
-            scratch.unlink(missing_ok=True)
-            raise _unwritable(path, error) from error
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
+            raise unwritable(path, error) from error
 
 
 def read_journal(path: Path) -> tuple[tuple[CaseResult, Timing], ...]:
-    """Return every whole line of a journal; a torn last line (a killed run) is dropped."""
-    found = []
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines, 1):
-        if not line:
-            continue
-        try:
-            value = json.loads(line)
-            found.append((CaseResult.model_validate(value["result"]), Timing.model_validate(value["timing"])))
-        except (ValueError, KeyError, TypeError, ValidationError) as error:
-            if number == len(lines):
-                break
-            raise InfrastructureError(f"{path}:{number}: damaged journal line", remedy="Start the run again") from error
-    return tuple(found)
+    """Return every result in a journal's whole lines; a torn last line (a killed run) is dropped."""
+    return tuple(journal.read(path).finished.values())
+
+
+def _rows_name(case_id: str, trial: int) -> str:
+    """Return the name of the file with one result's rows."""
+    return f"{RELATIONS}/{file_name(case_id)}.{trial}.jsonl.gz"
 
 
 def file_name(case_id: str) -> str:
@@ -153,11 +162,3 @@ def file_name(case_id: str) -> str:
         return case_id
     clean = re.sub(r"[^A-Za-z0-9_-]+", "_", case_id)[:60]
     return f"{clean}-{hashlib.sha256(case_id.encode()).hexdigest()[:12]}"
-
-
-def _unwritable(path: Path, error: OSError) -> InfrastructureError:
-    """Name the file that could not be written and why."""
-    return InfrastructureError(
-        f"{path} cannot be written ({error.strerror or error})",
-        remedy="Free space or name another folder with --out; finished cases are safe in journal.jsonl",
-    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import hashlib
 import json
 import logging
-import os
+import secrets
+from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +18,7 @@ from cases.relation import Relation
 from cases.typed_json import relation_from_json, relation_to_json
 
 FORMAT = 1
+_DRAFTS = "drafts"
 
 _log = logging.getLogger("sqlassay.gold")
 
@@ -71,6 +74,9 @@ class GoldCache:
         """Keep answers in `folder`, or only in memory where it is None."""
         self._folder = folder
         self._memory: dict[str, KeptGold] = {}
+        self._drafts = None if folder is None else folder / _DRAFTS
+        if self._drafts is not None:
+            _drop_drafts(self._drafts)
 
     def read(self, key: GoldKey) -> KeptGold | None:
         """Return the kept answer, None where there is none or its file is damaged (it is then written anew)."""
@@ -99,7 +105,7 @@ class GoldCache:
         if answer.relation is None:
             return
         self._memory[key.digest] = KeptGold(answer.relation, answer.probe, answer.seconds)
-        if self._folder is None:
+        if self._drafts is None:
             return
         value = {
             "relation": relation_to_json(answer.relation),
@@ -107,14 +113,20 @@ class GoldCache:
             "seconds": answer.seconds,
         }
         path = self._path(key)
-        scratch = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        scratch = self._drafts / f"{key.digest}.{secrets.token_hex(4)}"
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            scratch.write_bytes(gzip.compress(json.dumps(value).encode(), mtime=0))
-            scratch.replace(path)
+            for folder in (self._drafts, path.parent):
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with scratch.open("xb") as stream:
+                # Held while it is written: a draft that nobody holds is what a killed run left.
+                fcntl.flock(stream, fcntl.LOCK_EX)
+                stream.write(gzip.compress(json.dumps(value).encode(), mtime=0))
+                stream.flush()
+                scratch.replace(path)
         except OSError as error:
             _log.warning("gold could not be kept for the next run: %s", error)
-            scratch.unlink(missing_ok=True)
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
 
     def _path(self, key: GoldKey) -> Path:
         """Return the file of one key."""
@@ -122,3 +134,11 @@ class GoldCache:
             raise AssertionError("a cache in memory has no files")
         digest = key.digest
         return self._folder / digest[:2] / f"{digest}.json.gz"
+
+
+def _drop_drafts(drafts: Path) -> None:
+    """Remove the half-written answers of killed runs: those that no process holds."""
+    for path in drafts.glob("*"):
+        with suppress(OSError), path.open("rb") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink(missing_ok=True)

@@ -15,6 +15,7 @@ from cases.typed_json import relation_from_json
 from harness.results.case_result import FORMAT, CaseResult
 from harness.results.run_result import Manifest
 from harness.store.folder import MANIFEST, RELATIONS, RESULTS, file_name
+from harness.store.journal import JOURNAL
 
 SIDES = ("gold", "probe", "predicted")
 MOST_BYTES = 1024 * 1024 * 1024
@@ -37,11 +38,24 @@ def read_run(path: Path) -> StoredRun:
 
     Raises: InputError where it is no run folder, the run did not finish, or a file is damaged.
     """
+    manifest = read_manifest(path)
+    if not (path / RESULTS).is_file():
+        remedy = f"Go on with it by `sqlassay resume {path}`"
+        raise InputError(f"has no {RESULTS}: the run did not finish", file=path, remedy=remedy)
+    return StoredRun(path, manifest, _results(path / RESULTS))
+
+
+def read_manifest(path: Path) -> Manifest:
+    """Return the manifest of a run folder.
+
+    Raises: InputError where there is none, or it is damaged.
+    """
     if not (path / MANIFEST).is_file():
+        if (path / JOURNAL).is_file() and not (path / JOURNAL).stat().st_size:
+            remedy = "Start it again with `sqlassay run`: it has judged nothing yet"
+            raise InputError("is a run that ended before its first case", file=path, remedy=remedy)
         remedy = "Name a folder that `sqlassay run` left"
         raise InputError(f"is no run folder: it has no {MANIFEST}", file=path, remedy=remedy)
-    if not (path / RESULTS).is_file():
-        raise InputError(f"has no {RESULTS}: the run did not finish", file=path, remedy="Run the evaluation again")
     value = parse_json(read_text(path / MANIFEST), path / MANIFEST)
     _check_format(value, path / MANIFEST, None)
     faults = Faults()
@@ -49,7 +63,7 @@ def read_run(path: Path) -> StoredRun:
     faults.check()
     if manifest is None:
         raise AssertionError("a manifest without a fault is one")
-    return StoredRun(path, manifest, _results(path / RESULTS))
+    return manifest
 
 
 def _results(path: Path) -> tuple[CaseResult, ...]:

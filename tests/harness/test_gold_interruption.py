@@ -55,7 +55,8 @@ def test_drift_is_told_where_the_gold_phase_is_interrupted(monkeypatch):
 def test_a_whole_gold_phase_keeps_drift_for_the_reports(monkeypatch):
     """Without an interruption the same line is a problem of the run, said once."""
     monkeypatch.setattr(runner, "answer_gold", lambda *_: ())
-    heard, book = Heard(interrupted=False), SimpleNamespace(problems=[])
+    heard, said = Heard(interrupted=False), []
+    book = SimpleNamespace(problem=said.extend)
     assert runner._gold_phase(CONFIG, [CASE], BENCH, book, heard) == {"a": ()}
-    assert set(book.problems) == {"gold left a trace: DELETE FROM orders changed shop"}
+    assert set(said) == {"gold left a trace: DELETE FROM orders changed shop"}
     assert heard.lines == []

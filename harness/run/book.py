@@ -1,0 +1,52 @@
+"""What a run has so far, in memory and in its journal: finished results, problems of ours, what got through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cases.case import Case
+from harness.results.case_result import CaseResult, Timing
+from harness.run.earlier import Earlier
+from harness.store.folder import RunFolder
+
+Key = tuple[str, int]
+
+
+class Book:
+    """Keeps a run's account; only the runner's own thread writes it.
+
+    Each line is kept once: a resumed run meets again what its earlier part has noted.
+    """
+
+    def __init__(self, folder: RunFolder, earlier: Earlier | None) -> None:
+        """Begin with what an earlier part of this run has finished and noted."""
+        self.folder = folder
+        self.finished: dict[Key, tuple[CaseResult, Timing]] = dict(earlier.finished) if earlier else {}
+        self.problems: list[str] = list(earlier.problems) if earlier else []
+        self.breaches: list[str] = list(earlier.breaches) if earlier else []
+        self.interrupted = False
+        self._noted = len(self.problems)
+
+    def is_open(self, case: Case, trial: int) -> bool:
+        """Return True where this case and trial is not finished."""
+        return (case.id, trial) not in self.finished
+
+    def problem(self, lines: Sequence[str]) -> None:
+        """Take lines about faults of ours; they are journalled by `keep`, once there is a manifest."""
+        self.problems.extend(line for line in dict.fromkeys(lines) if line not in self.problems)
+
+    def keep(self) -> None:
+        """Write new problems to the journal."""
+        self.folder.journal.note(problems=tuple(self.problems[self._noted :]))
+        self._noted = len(self.problems)
+
+    def breach(self, lines: Sequence[str]) -> None:
+        """Take lines about what got through and journal them at once: a kill must not make them unseen."""
+        new = tuple(line for line in dict.fromkeys(lines) if line not in self.breaches)
+        self.breaches.extend(new)
+        self.folder.journal.note(breaches=new)
+
+    def finish(self, result: CaseResult, timing: Timing) -> None:
+        """Take one finished result; it is on disk when this returns."""
+        self.folder.append(result, timing)
+        self.finished[result.key] = result, timing

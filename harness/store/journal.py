@@ -1,0 +1,196 @@
+"""The journal: what a run has finished, one fsynced line each, and the lock that says which process writes it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from cases.errors import InfrastructureError, InputError
+from harness.results.case_result import CaseResult, Timing
+
+JOURNAL = "journal.jsonl"
+
+Key = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Journalled:
+    """What the whole lines of a journal say; `size` is where the last whole line ends, `torn` what follows it."""
+
+    finished: dict[Key, tuple[CaseResult, Timing]] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    breaches: list[str] = field(default_factory=list)
+    end: tuple[int, str] | None = None
+    size: int = 0
+    torn: int = 0
+
+
+class Journal:
+    """One run's journal, open for appending and locked for as long as this process writes it."""
+
+    def __init__(self, path: Path, *, new: bool) -> None:
+        """Open and lock it; a new one must be empty.
+
+        Raises:
+            InputError: a living process writes it, or it holds a run already.
+            OSError: it cannot be opened.
+        """
+        self.path = path
+        # Unbuffered: what could not be written must not be written at some later moment.
+        self._stream = path.open("ab", buffering=0)
+        try:
+            self._lock()
+            self._refuse_used(new=new)
+        except BaseException:  # whatever ends the start must not keep the lock; raised again
+            self._stream.close()
+            raise
+
+    def _lock(self) -> None:
+        """Take the lock, which the kernel frees at the moment this process dies.
+
+        Raises:
+            InputError: another process has it.
+        """
+        try:
+            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            remedy = "Wait for its end, or interrupt it with Ctrl-C and resume it then"
+            raise InputError("a run that still lives writes here", file=self.path.parent, remedy=remedy) from None
+
+    def _refuse_used(self, *, new: bool) -> None:
+        """Refuse a journal with lines where a new one is wanted.
+
+        Raises:
+            InputError: it has some.
+        """
+        if new and not self.empty:
+            folder = self.path.parent
+            raise InputError(f"{folder} already holds a run", field="--out", remedy=go_on(folder))
+
+    def drop_torn(self, whole: int) -> None:
+        """Cut off what follows the last whole line: a line that was being written when its run was killed.
+
+        Raises:
+            InfrastructureError: the file cannot be changed.
+        """
+        try:
+            self._stream.truncate(whole)
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+
+    def add(self, result: CaseResult, timing: Timing) -> None:
+        """Append one finished result."""
+        self._append({"result": result.model_dump(mode="json"), "timing": timing.model_dump(mode="json")})
+
+    def note(self, *, problems: tuple[str, ...] = (), breaches: tuple[str, ...] = ()) -> None:
+        """Append what went wrong on our side or got through, so that a killed run does not take it along."""
+        if problems or breaches:
+            self._append({"note": {"problems": list(problems), "breaches": list(breaches)}})
+
+    def end(self, exit_code: int, verdict_line: str) -> None:
+        """Append that everything is written: the run is finished."""
+        self._append({"end": {"exit_code": exit_code, "verdict_line": verdict_line}})
+
+    def _append(self, value: dict[str, Any]) -> None:
+        """Append one line and force it to disk, or leave the journal as it was.
+
+        Raises:
+            InfrastructureError: it could not be written.
+        """
+        data = line(value).encode()
+        before = self._length()
+        try:
+            written = 0
+            while written < len(data):
+                written += self._stream.write(data[written:]) or 0
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            with suppress(OSError):
+                self._stream.truncate(before)
+            raise unwritable(self.path, error) from error
+
+    def close(self) -> None:
+        """Close it and let go of the lock; idempotent.
+
+        Raises:
+            InfrastructureError: the last bytes did not reach the disk.
+        """
+        try:
+            self._stream.close()
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+
+    @property
+    def empty(self) -> bool:
+        """Return True while nothing was written."""
+        return self._length() == 0
+
+    def _length(self) -> int:
+        """Return how many bytes were written so far."""
+        return os.fstat(self._stream.fileno()).st_size
+
+
+def read(path: Path) -> Journalled:
+    """Return what a journal's whole lines say; a torn last line (a killed run) is left out.
+
+    Raises:
+        InfrastructureError: a line before the last is damaged, or one result stands twice.
+    """
+    data = path.read_bytes()
+    found = Journalled(size=data.rfind(b"\n") + 1)
+    found.torn = len(data) - found.size
+    for number, text in enumerate(data[: found.size].split(b"\n")[:-1], 1):
+        try:
+            _take(json.loads(text), found)
+        except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+            message = f"{path}:{number}: damaged journal line"
+            raise InfrastructureError(message, remedy="Start the run again") from error
+    return found
+
+
+def _take(value: Any, found: Journalled) -> None:
+    """Add one line's content to what was found.
+
+    Raises: ValueError, KeyError, TypeError, ValidationError where it is no journal line.
+    """
+    if "note" in value:
+        found.problems.extend(str(item) for item in value["note"]["problems"])
+        found.breaches.extend(str(item) for item in value["note"]["breaches"])
+    elif "end" in value:
+        found.end = int(value["end"]["exit_code"]), str(value["end"]["verdict_line"])
+    else:
+        result, timing = CaseResult.model_validate(value["result"]), Timing.model_validate(value["timing"])
+        if result.key in found.finished:
+            raise ValueError(f"{result.key} stands twice")
+        found.finished[result.key] = result, timing
+
+
+def line(value: Any) -> str:
+    """Return one JSON line with keys in the given order, non-ASCII kept; a text that is no Unicode is escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False) + "\n"
+    return text
+
+
+def go_on(folder: Path) -> str:
+    """Return the remedy of a folder that holds a run."""
+    return f"Go on with it by `sqlassay resume {folder}`, or name another folder"
+
+
+def unwritable(path: Path, error: OSError) -> InfrastructureError:
+    """Name the file that could not be written and why."""
+    return InfrastructureError(
+        f"{path} cannot be written ({error.strerror or error})",
+        remedy=f"Free space, then `sqlassay resume {path.parent}`: finished cases are safe in {JOURNAL}",
+    )
