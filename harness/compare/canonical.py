@@ -116,6 +116,6 @@ def definite(seen: frozenset[str], rules: Rules) -> str | None:
         return "a tolerance"
     if "text" in seen and any(read.values()):
         return next(name for name, holds in read.items() if holds)
-    if policy.naive_tz is not None and "inst" in seen and seen & {"date", "ts"}:
+    if policy.naive_tz is not None and (("inst" in seen and seen & {"date", "ts"}) or {"timetz", "dur"} <= seen):
         return "naive_tz"
     return "arrays beside JSON" if {"json", "seq"} <= seen else None

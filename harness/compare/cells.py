@@ -130,6 +130,8 @@ class Rules:
             return self.policy.date_midnight and left[1] == right[1]
         if kinds == {"ts", "inst"}:
             return self.policy.naive_tz is not None and self.instant(left) == self.instant(right)
+        if kinds == {"dur", "timetz"}:
+            return self.policy.naive_tz is not None and self.clock(left) == self.clock(right)
         return False
 
     def instant(self, moment: Atom) -> int:
@@ -137,9 +139,14 @@ class Rules:
         micros = cast(int, moment[1])
         if moment[0] == "inst" or self.policy.naive_tz is None:
             return micros
-        return temporal.cut(
-            temporal.instant_in(micros, temporal.zone_named(self.policy.naive_tz)), self.policy.temporal_precision
-        )
+        instant = temporal.instant_in(micros, temporal.zone_named(self.policy.naive_tz))
+        return temporal.cut("inst", instant, self.policy.temporal_precision)
+
+    def clock(self, shown: Atom) -> Atom:
+        """Return a time of day as a zoned one where the policy's zone has one offset all year, else as it is."""
+        zone = None if self.policy.naive_tz is None else temporal.zone_named(self.policy.naive_tz)
+        offset = None if zone is None or shown[0] != "dur" else temporal.steady_offset(zone)
+        return shown if offset is None else self.moment("timetz", cast(int, shown[1]) - offset)
 
     def _reads_as(self, typed: Atom, text: str) -> bool:
         """Tell whether a text says the value of a typed cell, where the policy reads such texts."""
@@ -152,7 +159,7 @@ class Rules:
         if policy.temporal_text and kinds & _TIMES:
             found = temporal.read_text(text)
             if found is not None:
-                return (found[0], temporal.cut(cast(int, found[1]), policy.temporal_precision))
+                return self.moment(cast(str, found[0]), cast(int, found[1]))
         if policy.uuid_text and "uuid" in kinds and _UUID.fullmatch(text):
             return ("uuid", UUID(text).int)
         if self.bits and "num" in kinds and _BITS.fullmatch(text):
@@ -178,7 +185,7 @@ class Rules:
 
     def moment(self, kind: str, micros: int) -> Atom:
         """Return a time atom cut to the policy's precision."""
-        return (kind, temporal.cut(micros, self.policy.temporal_precision))
+        return (kind, temporal.cut(kind, micros, self.policy.temporal_precision))
 
 
 def _number(value: Number) -> Atom:
@@ -210,7 +217,13 @@ def canonical(atom: Atom) -> Atom:
 
 
 def _far(rules: Rules, text: str) -> Atom:
-    """Return the atom of a date outside Python's calendar: its ISO text; spaces, case and a midnight do not count."""
+    """Return the atom of a moment outside Python's calendar: the moment where the calendar goes on, else its text.
+
+    In the text of an infinity or a zero date spaces, case and a midnight do not count.
+    """
+    found = temporal.read_text(text.strip())
+    if found is not None:
+        return rules.moment(cast(str, found[0]), cast(int, found[1]))
     if not text[:1].isdigit():
         return ("far", text.casefold().strip())
     spelt = " ".join(text.casefold().replace("t", " ").split())

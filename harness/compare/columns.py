@@ -9,7 +9,9 @@ from cases.errors import InputError
 from cases.policy import Policy
 from cases.relation import Relation
 
-_MOST_CHOICES = 256
+_MOST_CHOICES = 2_000
+_FEWEST_CHOICES = 16
+_CELLS_LOOKED_AT = 10_000_000
 
 Kept = tuple[int, ...]
 
@@ -17,6 +19,7 @@ Kept = tuple[int, ...]
 def kept_choices(gold: Relation, pred: Relation, policy: Policy) -> list[Kept]:
     """Return the sets of gold columns the prediction may answer, largest first; empty where its width rules all out.
 
+    There may be more than `most_choices` of them: then the list is one longer than that.
     Raises: InputError where required_columns names a column the gold lacks.
     """
     width, offered = len(gold.columns), len(pred.columns)
@@ -32,7 +35,13 @@ def kept_choices(gold: Relation, pred: Relation, policy: Policy) -> list[Kept]:
     else:
         sizes = [len(required)] if len(required) <= offered else []
     chosen = (more for size in sizes for more in combinations(optional, size - len(required)))
-    return [tuple(sorted((*required, *more))) for more in islice(chosen, _MOST_CHOICES)]
+    return [tuple(sorted((*required, *more))) for more in islice(chosen, most_choices(gold, pred) + 1)]
+
+
+def most_choices(gold: Relation, pred: Relation) -> int:
+    """Return how many sets of kept columns are looked at: the more, the smaller the relations."""
+    cells = sum(len(side.rows) * len(side.columns) for side in (gold, pred))
+    return max(_FEWEST_CHOICES, min(_MOST_CHOICES, _CELLS_LOOKED_AT // max(1, cells)))
 
 
 def by_position(kept: Kept) -> tuple[int, ...]:

@@ -144,16 +144,19 @@ class Coarse:
         if kinds & {"text"} and self._typed - {"null"}:
             self._read = {atom: self._reading(atom) for atom in atoms if atom[0] == "text"}
         self._blunt = bool(kinds & {"json", "text"}) or ("text" in nested and bool(nested - {"text", "null"}))
-        values = {value for atom in atoms for value in _numbers_within(self._read.get(atom, atom))}
-        self._clusters = link(values, rules.tolerance, self._reach(values))
+        numbers = [value for atom in atoms for value in _numbers_within(self._read.get(atom, atom))]
+        self._clusters = link(set(numbers), rules.tolerance, self._reach(numbers))
 
     def _reading(self, atom: Atom) -> Atom:
         """Return what a text would be read as beside the classes at hand, else the text."""
         found = self._rules.read(cast(str, atom[1]), self._typed)
         return atom if found is None else found
 
-    def _reach(self, values: set[Number]) -> Decimal | None:
-        """Return half a unit of the coarsest Decimal scale at hand, where the policy allows for scales."""
+    def _reach(self, values: Sequence[Number]) -> Decimal | None:
+        """Return half a unit of the coarsest Decimal scale at hand, where the policy allows for scales.
+
+        A set of values would not do: it holds 0.1 and 0.10 once, at either scale.
+        """
         if not self._rules.policy.scale_aware:
             return None
         scales = [scale for value in values if isinstance(value, Decimal) and (scale := scale_of(value)) >= 1]
@@ -172,7 +175,7 @@ class Coarse:
             return ("seq", len(items)) if self._blunt else ("seq", tuple(self.key(item) for item in items))
         if kind in ("date", "ts", "inst"):
             return self._moment_key(atom)
-        return atom
+        return self._rules.clock(atom) if kind == "dur" else atom
 
     def _document_key(self, document: tuple[object, ...]) -> Hashable:
         """Return the key of a JSON value: numbers and arrays as the cells they may equal."""

@@ -11,7 +11,7 @@ from cases.policy import Policy
 from cases.relation import Relation, Row
 from harness.compare.bags import same_bag, same_rows
 from harness.compare.cells import Rules
-from harness.compare.columns import Kept, by_name, by_position, kept_choices, names_agree
+from harness.compare.columns import Kept, by_name, by_position, kept_choices, most_choices, names_agree
 from harness.compare.encode import encode
 from harness.compare.joint import Joint, Table
 from harness.compare.matching import Budget, OutOfBudgetError
@@ -55,13 +55,16 @@ def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | Non
         return Judgement("undecided", "gold_nulls_order", flags=notes)
     sides = Table(gold), Table(pred)
     found: list[Judgement] = []
-    for choice in kept:
+    most = most_choices(gold, pred)
+    for choice in kept[:most]:
         found.append(_judge_choice(*sides, choice, policy, order, steps))
         if found[-1].verdict == "match":
             break
     best = next((one for wanted in ("match", "undecided") for one in found if one.verdict == wanted), found[0])
-    if best.rule == "row_order" and order is not None and order.contradicted:
-        best = replace(best, verdict="undecided", rule="gold_nondeterministic")
+    if best.verdict == "mismatch" and len(kept) > most:
+        best = Judgement("undecided", "budget")
+    if best.rule == "row_order" and order is not None and (order.contradicted or order.open):
+        best = replace(best, verdict="undecided", rule="gold_nondeterministic" if order.contradicted else "budget")
     return replace(best, flags=tuple(dict.fromkeys((*notes, *best.flags))))
 
 
@@ -100,7 +103,8 @@ def _truncated(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder 
     if longer and policy.multiplicity == "bag":
         return Judgement("mismatch", "row_count", flags=flags)
     shown = min(ours, theirs)
-    if policy.row_order == "exact" and shown and (order is None or not order.contradicted):
+    in_order = policy.row_order == "exact" and policy.multiplicity == "bag"  # a set may go on with what it lacks so far
+    if in_order and shown and (order is None or not order.contradicted):
         prefix = judge(
             Relation(gold.columns, gold.rows[:shown]), Relation(pred.columns, pred.rows[:shown]), whole, None
         )

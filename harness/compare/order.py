@@ -26,6 +26,7 @@ class GoldOrder:
     `cut_tie` tells whether the LIMIT leaves out rows tied with the last one; None where nobody looked.
     `offset` tells that rows are cut at the start too, where nobody looks: the first group may lack tied rows.
     `keys` are the gold columns that hold order keys; `hidden` tells that others are not selected.
+    `open` tells that NULLs are free in more keys than are tried, so that no sequence of groups is ruled out.
     """
 
     groups: tuple[int, ...]
@@ -38,6 +39,7 @@ class GoldOrder:
     broken_nulls: bool = False
     rule: str = "order_keys"
     offset: bool = False
+    open: bool = False
 
     def cuttable(self, policy: Policy) -> frozenset[int]:
         """Return the groups whose members a cut may have chosen among ties, where the policy frees such members."""
@@ -83,8 +85,10 @@ def order_by_keys(
     broken = policy.nulls_order in ("first", "last") and not _nulls_stand(
         firsts, 0, at_front=policy.nulls_order == "first"
     )
-    sequences = _sequences(firsts) if policy.nulls_order == "any" else (tuple(range(len(firsts))),)
-    return GoldOrder(tuple(groups), sequences, columns, cut, hidden, broken_nulls=broken)
+    free = _null_levels(firsts) if policy.nulls_order == "any" else ()
+    sequences = _sequences(firsts, free)
+    too_many = len(free) > _FREE_LEVELS
+    return GoldOrder(tuple(groups), sequences, columns, cut, hidden, broken_nulls=broken, open=too_many)
 
 
 def gold_order(gold: Relation, policy: Policy) -> GoldOrder:
@@ -111,27 +115,32 @@ def _nulls_stand(keys: list[Key], level: int, *, at_front: bool) -> bool:
     return placed and all(_nulls_stand(run, level + 1, at_front=at_front) for _, run in runs)
 
 
-def _sequences(keys: list[Key]) -> tuple[tuple[int, ...], ...]:
-    """Return the orders of the groups with the NULLs of each key level at either end."""
-    levels = len(keys[0]) if keys else 0
-    choices = (
-        product((False, True), repeat=levels) if levels <= _FREE_LEVELS else iter([(False,) * levels, (True,) * levels])
-    )
-    found = [tuple(_arranged(list(range(len(keys))), keys, 0, flips)) for flips in choices]
-    return tuple(dict.fromkeys(found))
+def _null_levels(keys: list[Key]) -> tuple[int, ...]:
+    """Return the levels of the keys at which a NULL stands."""
+    return tuple(level for level in range(len(keys[0]) if keys else 0) if any(key[level] == _NULL for key in keys))
 
 
-def _arranged(groups: list[int], keys: list[Key], level: int, flips: tuple[bool, ...]) -> list[int]:
+def _sequences(keys: list[Key], free: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return the orders of the groups with the NULLs of each free level at either end; of too many, all or none."""
+    every = list(range(len(keys)))
+    together = len(free) > _FREE_LEVELS
+    choices = product((False, True), repeat=1 if together else len(free))
+    flips = [dict.fromkeys(free, one[0]) if together else dict(zip(free, one, strict=True)) for one in choices]
+    return tuple(dict.fromkeys(tuple(_arranged(every, keys, 0, one)) for one in flips))
+
+
+def _arranged(groups: list[int], keys: list[Key], level: int, flips: dict[int, bool]) -> list[int]:
     """Return the groups with the NULL run of each flipped level moved to the other end."""
-    if level == len(flips):
+    if level > max(flips, default=-1):
         return groups
     runs = [
         (value, _arranged(list(run), keys, level + 1, flips))
         for value, run in groupby(groups, key=lambda g: keys[g][level])
     ]
-    if flips[level] and runs[0][0] == _NULL:
+    flipped = flips.get(level, False)
+    if flipped and runs[0][0] == _NULL:
         runs = [*runs[1:], runs[0]]
-    elif flips[level] and runs[-1][0] == _NULL:
+    elif flipped and runs[-1][0] == _NULL:
         runs = [runs[-1], *runs[:-1]]
     return [group for _, run in runs for group in run]
 

@@ -17,10 +17,18 @@ _EPOCH = datetime(1, 1, 1)  # noqa: DTZ001 (a naive origin: both ends of the sub
 _MICRO = timedelta(microseconds=1)
 _DAY = 86_400_000_000
 _PRECISION = {"us": 1, "ms": 1_000, "s": 1_000_000}
+_CYCLE_YEARS, _CYCLE = 400, 146_097 * _DAY  # the calendar repeats, days of the week included
+_LAST_WALL = (date.max.toordinal() - 400) * _DAY
 _CLOCK = r"(?P<hour>\d{1,6}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>\.\d{1,9})?)?"
 _STAMP = re.compile(
     r"(?P<day>\d{4}-\d{2}-\d{2})"
     r"(?:[T ](?P<clock>\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)?)?",
+    re.IGNORECASE | re.ASCII,
+)
+_FAR_STAMP = re.compile(
+    r"(?P<year>\d{4,6})-(?P<month>\d{2})-(?P<day>\d{2})"
+    r"(?:[T ](?P<hour>\d{2}):(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d)(?P<fraction>\.\d{1,9})?)?"
+    r" ?(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)?)?(?P<bc> BC)?",
     re.IGNORECASE | re.ASCII,
 )
 _ZONED_TIME = re.compile(_CLOCK + r"(?P<zone>Z|[+-]\d{2}(?::?\d{2})?)", re.IGNORECASE | re.ASCII)
@@ -53,10 +61,12 @@ def zone_named(name: str) -> tzinfo:
         ) from error
 
 
-def cut(micros: int, precision: Literal["us", "ms", "s"]) -> int:
-    """Drop what lies below the precision, toward zero."""
+def cut(kind: str, micros: int, precision: Literal["us", "ms", "s"]) -> int:
+    """Drop what lies below the precision: of a moment the digits a clock shows, of a duration toward zero."""
     unit = _PRECISION[precision]
-    return micros if unit == 1 else (abs(micros) // unit * unit) * (1 if micros >= 0 else -1)
+    if unit == 1 or micros % unit == 0:
+        return micros
+    return micros // unit * unit + (unit if kind == "dur" and micros < 0 else 0)
 
 
 def moment(value: datetime) -> tuple[str, int]:
@@ -72,13 +82,23 @@ def midnight(value: date) -> int:
 
 
 def instant_in(wall: int, zone: tzinfo) -> int:
-    """Return the instant at which a clock in this zone shows the given wall time."""
-    shown = _EPOCH + wall * _MICRO
+    """Return the instant at which a clock in this zone shows the given wall time.
+
+    Past Python's calendar the zone's last or first rules hold on: they repeat with the calendar.
+    """
+    cycles = wall // _CYCLE if wall < 0 else max(0, -((_LAST_WALL - wall) // _CYCLE))
+    shown = _EPOCH + (wall - cycles * _CYCLE) * _MICRO
     try:
         offset = shown.replace(tzinfo=zone).utcoffset()
     except OverflowError:
         offset = None
     return wall - (offset or timedelta(0)) // _MICRO
+
+
+def steady_offset(zone: tzinfo) -> int | None:
+    """Return the offset of a zone that has one without a date, in microseconds; None where it changes."""
+    offset = zone.utcoffset(None)
+    return None if offset is None else offset // _MICRO
 
 
 def clock(value: time) -> tuple[str, int]:
@@ -98,8 +118,12 @@ def length(value: timedelta | Interval) -> int:
 def read_text(text: str) -> Atom | None:
     """Read an ISO date, timestamp, time or duration; None for any other text, which stays text."""
     stamp = _STAMP.fullmatch(text)
-    if stamp:
-        return _read_stamp(stamp)
+    found = _read_stamp(stamp) if stamp else None
+    if found is not None:
+        return found
+    far = _FAR_STAMP.fullmatch(text)
+    if far:
+        return _read_far(far)
     zoned = _ZONED_TIME.fullmatch(text)
     if zoned:
         return ("timetz", _clock_micros(zoned) - _offset(zoned["zone"]))
@@ -116,6 +140,26 @@ def _read_stamp(found: re.Match[str]) -> Atom | None:
     except ValueError:
         return None
     wall = day + clock(shown)[1]
+    return ("ts", wall) if found["zone"] is None else ("inst", wall - _offset(found["zone"]))
+
+
+def _read_far(found: re.Match[str]) -> Atom | None:
+    """Turn a matched moment outside Python's calendar, or one at 24:00, into its atom; None where there is none such.
+
+    The year before 1 is 1 BC, written 0000 where no era is.
+    """
+    year, month, day = int(found["year"]), int(found["month"]), int(found["day"])
+    cycles, place = divmod(1 - year if found["bc"] else year, _CYCLE_YEARS)
+    try:
+        begins = midnight(date(place + _CYCLE_YEARS, month, day)) + (cycles - 1) * _CYCLE
+    except ValueError:
+        return None
+    if found["hour"] is None:
+        return ("date", begins)
+    clock_micros = _clock_micros(found)
+    if clock_micros > _DAY or (year == 0 and found["bc"]):
+        return None
+    wall = begins + clock_micros
     return ("ts", wall) if found["zone"] is None else ("inst", wall - _offset(found["zone"]))
 
 
