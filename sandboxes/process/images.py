@@ -1,4 +1,4 @@
-"""Images of the process provider: a folder of database files and their catalogues, built once and keyed by content."""
+"""Images of the process provider: a folder with the data and its catalogues, built once and keyed by content."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 from cases.catalog import Catalog
+from cases.errors import InfrastructureError
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Endpoint
 from sandboxes.cache import cache_dir, private_folder, unusable, write_private
@@ -22,7 +25,11 @@ from sandboxes.process.interpreter import Interpreter
 FORMAT = 2
 DATA = "data"
 CATALOG = "catalog.json"
+_SECRET = "secret"  # noqa: S105 - a file's name
 _NOTICE_FROM = 5
+
+Writer: TypeAlias = Callable[[Path], tuple[Catalog, ...]]
+"""Fills an image's folder and returns what its databases hold."""
 
 
 def image_key(adapter: Adapter, snapshots: Sequence[Snapshot], interpreter: Interpreter) -> str:
@@ -43,15 +50,15 @@ def prepare_image(
         InfrastructureError: the files cannot be written.
     """
     key = image_key(adapter, snapshots, interpreter)
-    folder = _folder(key)
-    home = private_folder(folder.parent)
-    if not (folder / CATALOG).is_file():
-        try:
-            with exclusive(home, key):
-                if not (folder / CATALOG).is_file():
-                    _build(adapter, snapshots, folder, notice)
-        except OSError as error:
-            raise unusable(folder, error) from error
+
+    def write(draft: Path) -> tuple[Catalog, ...]:
+        """Write the database files."""
+        if len(snapshots) >= _NOTICE_FROM:
+            notice(f"writing {len(snapshots)} {adapter.name} databases, about {1 + len(snapshots) // 10} s")
+        data = draft / DATA
+        data.mkdir(mode=0o755)
+        return adapter.load(Endpoint(socket=data), snapshots)
+
     base = BaseImage(
         ref=f"host/cpython:{interpreter.python_version}",
         digest=f"sqlite:{interpreter.sqlite_version}",
@@ -60,12 +67,45 @@ def prepare_image(
         version=interpreter.sqlite_version,
         source="host",
     )
+    return stored_image(adapter, base, key, snapshots, write)
+
+
+def stored_image(
+    adapter: Adapter, base: BaseImage, key: str, snapshots: Sequence[Snapshot], write: Writer, password: str = ""
+) -> SnapshotImage:
+    """Return the image of a key; where nobody has made it, `write` fills a folder under the key's lock.
+
+    Raises:
+        InputError: a snapshot that cannot be loaded.
+        InfrastructureError: the files cannot be written.
+    """
+    folder = _folder(key)
+    home = private_folder(folder.parent)
+    if not (folder / CATALOG).is_file():
+        try:
+            with exclusive(home, key):
+                if not (folder / CATALOG).is_file():
+                    _build(_ref(adapter, key), folder, write, password)
+        except OSError as error:
+            raise unusable(folder, error) from error
     return SnapshotImage(_ref(adapter, key), key, adapter.name, base, _read(folder, snapshots))
 
 
 def image_data(image: SnapshotImage) -> Path:
-    """Return the folder of an image's database files; only its key is known outside."""
+    """Return the folder of an image's data; only its key is known outside."""
     return _folder(image.key) / DATA
+
+
+def image_secret(image: SnapshotImage) -> str:
+    """Return the one secret of an image's logins.
+
+    Raises:
+        InfrastructureError: somebody removed the image meanwhile.
+    """
+    try:
+        return (_folder(image.key) / _SECRET).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InfrastructureError(f"the image {image.ref} is gone", remedy="Run again: it is made anew") from error
 
 
 def _folder(key: str) -> Path:
@@ -78,26 +118,31 @@ def _ref(adapter: Adapter, key: str) -> str:
     return f"process/{adapter.name}:{key}"
 
 
-def _build(adapter: Adapter, snapshots: Sequence[Snapshot], folder: Path, notice: Notice) -> None:
+def _build(ref: str, folder: Path, write: Writer, password: str) -> None:
     """Write the files beside the final folder and rename it last, so that nobody sees half an image."""
-    if len(snapshots) >= _NOTICE_FROM:
-        notice(f"writing {len(snapshots)} {adapter.name} databases, about {1 + len(snapshots) // 10} s")
+    with _draft(folder) as draft:
+        catalogs = write(draft)
+        texts = {
+            "format": FORMAT,
+            "ref": ref,
+            "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs],
+        }
+        if password:
+            write_private(draft / _SECRET, password)
+        write_private(draft / CATALOG, json.dumps(texts))
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)
+
+
+@contextmanager
+def _draft(folder: Path) -> Iterator[Path]:
+    """Give an empty folder beside the final one, and remove what is left of it and of drafts before."""
     for left in folder.parent.glob(f".{folder.name}.*"):
         # The lock of this key is ours: whoever made it is dead.
         shutil.rmtree(left, ignore_errors=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        data = draft / DATA
-        data.mkdir(mode=0o755)
-        catalogs = adapter.load(Endpoint(socket=data), snapshots)
-        texts = {
-            "format": FORMAT,
-            "ref": _ref(adapter, folder.name),
-            "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs],
-        }
-        write_private(draft / CATALOG, json.dumps(texts))
-        shutil.rmtree(folder, ignore_errors=True)
-        draft.rename(folder)
+        yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 

@@ -58,7 +58,11 @@ def host_interpreter() -> Interpreter:
     for shared in objects:
         if not shared.is_relative_to(stdlib):
             paths |= {alias: str(shared) for alias in _aliases(shared)}
-    paths |= {name: os.path.realpath(name) for name in (_loader(program), "/etc/ld.so.cache") if Path(name).exists()}
+    paths |= {
+        name: os.path.realpath(name)
+        for name in (dynamic_loader(program), "/etc/ld.so.cache")
+        if name and Path(name).exists()
+    }
     hidden = tuple(str(path) for path in (Path(stdlib) / "site-packages", Path(stdlib) / "test") if path.is_dir())
     shown = tuple((host, inside) for inside, host in paths.items())
     return Interpreter(program, found["python"], found["sqlite"], shown, hidden)
@@ -71,8 +75,8 @@ def _aliases(shared: Path) -> list[str]:
     return [str(shared), *map(str, links)]
 
 
-def _loader(program: Path) -> str:
-    """Return the path of the dynamic loader that the program names in its header."""
+def dynamic_loader(program: Path) -> str | None:
+    """Return the path of the dynamic loader that a program names in its header, None where it names none."""
     with program.open("rb") as stream:
         match = _LOADER.search(stream.read(8192))
-    return match.group().decode() if match else "/nonexistent"
+    return match.group().decode() if match else None

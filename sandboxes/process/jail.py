@@ -29,7 +29,10 @@ _LAUNCHER = Path(__file__).with_name("launcher.py")
 class JailSpec:
     """A program, its cleared environment, the read-only paths it sees (host, inside) and empty folders over them.
 
-    `writable` are folders in memory (path inside, bytes) that anyone in the jail may write.
+    `writable` are folders in memory (path inside, bytes) that anyone in the jail may write; `devices` are of the host;
+    `shared` are folders of the host (host, inside) that are written through. `layered` are folders (host, inside,
+    bytes) that can be written inside while the host's stays as it is: what changes lies in memory. Namespaces alone do
+    that, as bubblewrap cannot bound the memory.
     """
 
     argv: tuple[str, ...]
@@ -37,6 +40,9 @@ class JailSpec:
     paths: tuple[tuple[str, str], ...]
     hidden: tuple[str, ...]
     writable: tuple[tuple[str, int], ...] = ()
+    devices: tuple[str, ...] = ()
+    shared: tuple[tuple[str, str], ...] = ()
+    layered: tuple[tuple[str, str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,9 @@ class Jailer:
             "paths": spec.paths,
             "hidden": spec.hidden,
             "writable": spec.writable,
+            "devices": spec.devices,
+            "shared": spec.shared,
+            "layered": spec.layered,
             "filter": (filter_program(platform.machine()) or b"").hex() if self.filtered else "",
             "user_namespace": not self.as_root,
             "uid": NOBODY,
@@ -99,7 +108,7 @@ def find_jailer(probe: JailSpec) -> Jailer:
     drop = ("--user", str(NOBODY))
     candidates = [Jailer("namespaces", as_root=True)] if root else []
     candidates.append(Jailer("namespaces", as_root=False))
-    if shutil.which("bwrap"):
+    if shutil.which("bwrap") and not probe.layered:
         wrapped = [Jailer("bubblewrap", as_root=True, user_option=drop)] if root else []
         candidates = [*wrapped, Jailer("bubblewrap", as_root=False), *candidates]
     if filter_program(platform.machine()) is not None:
@@ -153,6 +162,10 @@ def _bubblewrap(spec: JailSpec, *, as_root: bool, filtered: bool) -> list[str]:
         command += ["--setenv", name, value]
     for host, inside in spec.paths:
         command += ["--ro-bind", host, inside]
+    for host, inside in spec.shared:
+        command += ["--bind", host, inside]
+    for device in spec.devices:
+        command += ["--dev-bind", device, device]
     for folder in spec.hidden:
         command += ["--tmpfs", folder, "--remount-ro", folder]
     for folder, size in spec.writable:

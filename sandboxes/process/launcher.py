@@ -22,6 +22,7 @@ MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
 KEPT_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
 """statvfs flags a user namespace may not drop on remount (nosuid, nodev, noexec, atime kinds), as mount flags."""
 
+WRITABLE = MS_NOSUID | MS_NODEV | MS_NOEXEC
 MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
 SECCOMP_MODE_FILTER = 2
@@ -69,23 +70,58 @@ def filter_calls(program: bytes) -> None:
     call("prctl", PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(value), 0, 0)
 
 
-def build_view(paths: Sequence[Sequence[str]], hidden: Sequence[str], writable: Sequence[tuple[str, int]] = ()) -> None:
-    """Make a root that holds the given paths read-only, empty folders and nothing else, and move into it."""
+def build_view(settings: Mapping[str, Any]) -> None:
+    """Make a root that holds the given paths read-only, room to write where told and nothing else; move into it."""
     mount("none", "/", "", MS_REC | MS_PRIVATE)
-    sources = [(os.open(host, os.O_PATH), host, inside) for host, inside in paths]
+    paths = [*settings["paths"], *([device, device] for device in settings["devices"])]
+    shown = [(os.open(host, os.O_PATH), host, inside) for host, inside in paths]
+    shared = [(os.open(host, os.O_PATH), inside) for host, inside in settings["shared"]]
+    layered = [(os.open(host, os.O_PATH), inside, size) for host, inside, size in settings["layered"]]
     mount("tmpfs", BASE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=1m")
-    for handle, host, inside in sources:
+    for handle, host, inside in shown:
         show(handle, host, Path(BASE + inside))
-    for folder in hidden:
+    for folder in settings["hidden"]:
         mount("tmpfs", BASE + folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "mode=0755,size=4k")
-    for folder, size in writable:
+    for folder, size in settings["writable"]:
         Path(BASE + folder).mkdir(parents=True, exist_ok=True)
-        mount("tmpfs", BASE + folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, f"mode=0777,size={size}")
+        mount("tmpfs", BASE + folder, "tmpfs", WRITABLE, f"mode=0777,size={size}")
+    for handle, inside in shared:
+        share(handle, BASE + inside)
+    for handle, inside, size in layered:
+        layer(handle, BASE + inside, size)
     os.chdir(BASE)
     call("pivot_root", b".", b".")
     call("umount2", b".", MNT_DETACH)
     os.chdir("/")
     mount("none", "/", "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+
+
+def share(handle: int, target: str) -> None:
+    """Bind a folder of the host so that it can be written, but holds no device and no program."""
+    Path(target).mkdir(parents=True, exist_ok=True)
+    mount(f"/proc/self/fd/{handle}", target, "", MS_BIND)
+    present = os.statvfs(target).f_flag
+    kept = sum(flag for bit, flag in KEPT_FLAGS.items() if present & bit)
+    mount("none", target, "", MS_BIND | MS_REMOUNT | WRITABLE | kept)
+    os.close(handle)
+
+
+def layer(handle: int, target: str, size: int) -> None:
+    """Show a folder of the host under a layer in memory that takes all that is written; its owner stays."""
+    room = Path(f"{target}-room")
+    for folder in (Path(target), room):
+        folder.mkdir(parents=True, exist_ok=True)
+    mount("tmpfs", str(room), "tmpfs", WRITABLE, f"mode=0755,size={size}")
+    upper, work = room / "upper", room / "work"
+    upper.mkdir()
+    work.mkdir()
+    status = os.fstat(handle)
+    os.chown(upper, status.st_uid, status.st_gid)
+    upper.chmod(status.st_mode & 0o777)
+    # The names of our own folders hold nothing that the mount's options would read as more than a name.
+    places = f"lowerdir=/proc/self/fd/{handle},upperdir={upper},workdir={work}"
+    mount("overlay", target, "overlay", WRITABLE, f"{places},userxattr")
+    os.close(handle)
 
 
 def show(handle: int, host: str, target: Path) -> None:
@@ -120,7 +156,7 @@ def main(settings: Mapping[str, Any]) -> int:
     user_namespace = bool(settings["user_namespace"])
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     enter_namespaces(settings["uid"], user_namespace=user_namespace)
-    build_view(settings["paths"], settings["hidden"], settings["writable"])
+    build_view(settings)
     pid = os.fork()
     if pid == 0:
         os.setsid()

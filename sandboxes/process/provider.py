@@ -1,4 +1,4 @@
-"""SQLite in a jailed worker process of this machine: starts in about a tenth of a second, needs no container engine."""
+"""Engines in jailed processes of this machine: started in a blink, and no container engine is needed."""
 
 from __future__ import annotations
 
@@ -7,50 +7,43 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
-from cases.errors import InfrastructureError, InputError
+from cases.errors import InfrastructureError
 from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Mode, ServerRecipe
+from dialect_adapters.contract import Adapter, Endpoint, Mode
 from sandboxes.cache import cache_dir
-from sandboxes.contract import Isolation, Notice, Sandbox, SnapshotImage
+from sandboxes.contract import Notice, Sandbox, SnapshotImage
 from sandboxes.labels import owner
 from sandboxes.locks import RunLock
-from sandboxes.process.images import image_data, prepare_image
-from sandboxes.process.interpreter import Interpreter, host_interpreter
-from sandboxes.process.jail import Jailer, JailSpec, find_jailer
+from sandboxes.process.clusters import prepare_cluster
+from sandboxes.process.files import files_plan
+from sandboxes.process.images import prepare_image
+from sandboxes.process.interpreter import host_interpreter
+from sandboxes.process.plan import Plan
 from sandboxes.process.sandbox import (
     LOG,
+    SOCKET,
     ProcessSandbox,
     listen,
     new_folder,
     note_worker,
     remove_left_over,
 )
+from sandboxes.process.servers import BUILT, server_plan
 
 _PROGRAM = "{bin}/python3"
 _START_SECONDS = 15.0
 _POLL_SECONDS = 0.002
 _EXPIRY_HOURS = 24.0
-_MIB = 1024 * 1024
-_LIMITS = (
-    "a process a statement, killed past its deadline",
-    "address space 768 MiB a statement",
-    "CPU seconds",
-    "no further process",
-    "read-only view of interpreter and data",
-    "user nobody",
-)
-_FILTER = "system call filter (seccomp)"
-_MEMORY = "one memory cap over all sessions (cgroup)"
 
 
 class ProcessProvider:
-    """Runs file-based engines whose server is a Python program, each server in a jail of its own."""
+    """Runs file-based engines by a Python worker, and servers that this machine has; each in a jail of its own."""
 
     name = "process"
     needs_engine = False
@@ -69,36 +62,35 @@ class ProcessProvider:
         """Return the image for these snapshots: a folder of files in the cache, written once.
 
         Raises:
-            InputError: a snapshot that cannot be loaded.
-            InfrastructureError: the engine needs a container, or the files cannot be written.
+            InputError: a snapshot that cannot be loaded, or an engine that runs in containers alone.
+            InfrastructureError: the files cannot be written, or the server's programs are not installed.
         """
-        _refuse_servers(adapter)
-        return prepare_image(adapter, snapshots, host_interpreter(), notice)
+        if _is_files(adapter):
+            return prepare_image(adapter, snapshots, host_interpreter(), notice)
+        return prepare_cluster(adapter, snapshots, self._boot, notice)
 
     def start(self, adapter: Adapter, image: SnapshotImage, mode: Mode, run_id: str) -> Sandbox:
-        """Start one jailed worker and return it once it has answered.
+        """Start one jailed worker or server and return it once it has answered.
 
         Raises:
-            InfrastructureError: no jail works here, or the worker did not come up.
+            InfrastructureError: no jail works here, or it did not come up.
         """
-        _refuse_servers(adapter)
-        if mode not in adapter.recipe.serve:
-            raise InfrastructureError(
-                f"the process sandbox serves no '{mode.value}' mode for {adapter.name}", remedy="Use `--sandbox docker`"
-            )
-        interpreter = host_interpreter()
-        space = _space(image) + self._room_mb * _MIB if mode is Mode.WRITE else 0
-        spec = _spec(adapter.recipe, mode, interpreter, image_data(image), space)
-        jailer = find_jailer(_probe(spec))
+        planned = files_plan if _is_files(adapter) else server_plan
+        return self._boot(adapter, planned(adapter, image, mode, room_mb=self._room_mb), run_id, {})
+
+    def _boot(self, adapter: Adapter, plan: Plan, run_id: str, files: Mapping[str, bytes]) -> ProcessSandbox:
+        """Start what a plan says, with small files beside its socket until it is ready, and return it ready."""
         with self._guard:  # held over the launch: whoever closes meets a sandbox in the list or none at all
             if self._closed:
                 raise InfrastructureError("the run is over: no sandbox is started any more")
-            sandbox = self._launch(adapter, spec, jailer, run_id, _isolation(jailer, space))
+            sandbox = self._launch(adapter, plan, run_id, files)
             self._sandboxes.append(sandbox)
         try:
             note_worker(sandbox)
             _wait_ready(adapter, sandbox)
             sandbox.ready = True
+            for name in files:
+                (sandbox.folder / SOCKET / name).unlink(missing_ok=True)
         except BaseException:  # also Ctrl-C: a worker that is not handed out has no owner but us
             self._forget(sandbox)
             raise
@@ -120,19 +112,22 @@ class ProcessProvider:
             lock.release()
         self._spawner.shutdown()
 
-    def _launch(
-        self, adapter: Adapter, spec: JailSpec, jailer: Jailer, run_id: str, isolation: Isolation
-    ) -> ProcessSandbox:
-        """Start the worker in its jail with an inherited socket and a pipe whose closing ends it."""
+    def _launch(self, adapter: Adapter, plan: Plan, run_id: str, files: Mapping[str, bytes]) -> ProcessSandbox:
+        """Start the worker in its jail, with a socket of ours or of its own and a pipe whose closing ends it."""
         folder = new_folder(owner(run_id, self._lock(run_id).path, time.time(), hours=_EXPIRY_HOURS))
         reading, writing = os.pipe()
         try:
-            with listen(folder) as listener, (folder / LOG).open("wb") as log:
+            plan, endpoint, built = _laid_out(plan, folder, files)
+            with contextlib.ExitStack() as opened:
+                log = opened.enter_context((folder / LOG).open("wb"))
+                fds: tuple[int, ...] = ()
+                if built is None:
+                    fds = (opened.enter_context(listen(folder)).fileno(),)
                 # As standard input, so that every process of the jail holds it: bubblewrap closes other descriptors.
-                inherited = ("--listen-fd", str(listener.fileno()), "--control-fd", "0", *jailer.user_option)
-                command = jailer.command(replace(spec, argv=(*spec.argv, *inherited)))
-                with jailer.opened_filter(command) as (filled, fds):
-                    process = self._spawned(filled, reading, log.fileno(), (listener.fileno(), *fds))
+                inherited = ("--listen-fd", str(fds[0]), "--control-fd", "0") if fds else ()
+                command = plan.jailer.command(replace(plan.spec, argv=(*plan.spec.argv, *inherited)))
+                filled, filters = opened.enter_context(plan.jailer.opened_filter(command))
+                process = self._spawned(filled, reading, log.fileno(), (*fds, *filters))
         except BaseException as error:  # also Ctrl-C: a worker that is not handed out ends with its pipe
             os.close(writing)
             shutil.rmtree(folder, ignore_errors=True)
@@ -143,7 +138,7 @@ class ProcessProvider:
             raise
         finally:
             os.close(reading)
-        return ProcessSandbox(adapter, folder, process, writing, isolation)
+        return ProcessSandbox(adapter, folder, process, writing, plan.isolation, endpoint=endpoint, built=built)
 
     def _spawned(self, command: Sequence[str], control: int, log: int, fds: Sequence[int]) -> subprocess.Popen[bytes]:
         """Return the jail's process, started in the spawner; one we could not wait for is ended as soon as it is."""
@@ -167,52 +162,26 @@ class ProcessProvider:
         sandbox.destroy()
 
 
-def _refuse_servers(adapter: Adapter) -> None:
-    """Refuse an engine that is a server program: its isolation needs a container."""
-    serve = adapter.recipe.serve.get(Mode.READ, ())
-    if adapter.recipe.kind != "files" or serve[:1] != (_PROGRAM,):
-        raise InputError(
-            f"the process sandbox runs file-based engines only, {adapter.name} is a server",
-            field="--sandbox",
-            remedy="Use `--sandbox docker`",
-        )
+def _is_files(adapter: Adapter) -> bool:
+    """Return True for an engine that a Python worker runs by reading its files."""
+    return adapter.recipe.kind == "files" and adapter.recipe.serve.get(Mode.READ, ())[:1] == (_PROGRAM,)
 
 
-def _spec(recipe: ServerRecipe, mode: Mode, interpreter: Interpreter, data: Path, space: int) -> JailSpec:
-    """Return what the jail holds: interpreter, standard library, the recipe's own files, the data and room to write.
+def _laid_out(plan: Plan, folder: Path, files: Mapping[str, bytes]) -> tuple[Plan, Endpoint, Path | None]:
+    """Return the plan with its socket's place in the run folder, where that is, and what says that the jail stands.
 
-    Where there is room to write, the worker serves a copy of the data in it.
+    A server makes its socket itself, in a folder that its user may write: it lies behind one that is ours alone.
     """
-    own = tuple((str(host), inside) for host, inside in recipe.extra_files)
-    served = f"{recipe.data_dir}-live" if space else recipe.data_dir
-    copied = ("--copy-from", recipe.data_dir) if space else ()
-    arguments = (part.replace("{data}", served) for part in recipe.serve[mode][1:])
-    return JailSpec(
-        argv=(str(interpreter.program), *arguments, *copied),
-        env=recipe.env,
-        paths=(*interpreter.paths, *own, (str(data), recipe.data_dir)),
-        hidden=interpreter.hidden,
-        writable=((served, space),) if space else (),
-    )
-
-
-def _probe(spec: JailSpec) -> JailSpec:
-    """Return the same jail around next to nothing, without data: one answer serves every image."""
-    writable = tuple((folder, _MIB) for folder, _ in spec.writable)
-    return replace(spec, argv=(spec.argv[0], "-c", "import sqlite3"), paths=spec.paths[:-1], writable=writable)
-
-
-def _space(image: SnapshotImage) -> int:
-    """Return the bytes that a copy of an image's data takes, journals of a change to all of it included."""
-    return sum(path.stat().st_size for path in image_data(image).iterdir()) * 2
-
-
-def _isolation(jailer: Jailer, space: int) -> Isolation:
-    """Say how a worker is isolated, and which limits are off here."""
-    writing = f"a copy of the data in memory, {space // _MIB} MiB at most" if space else "no file may be written"
-    limits = (*_LIMITS, writing, *((_FILTER,) if jailer.filtered else ()))
-    missing = (_MEMORY,) if jailer.filtered else (_FILTER, _MEMORY)
-    return Isolation(ProcessProvider.name, jailer.description, "none", limits, missing)
+    if not plan.serves:
+        return plan, Endpoint(socket=folder / SOCKET), None
+    shared = folder / SOCKET
+    shared.mkdir()
+    shared.chmod(0o777)
+    for name, content in files.items():
+        (shared / name).write_bytes(content)
+        (shared / name).chmod(0o644)
+    spec = replace(plan.spec, shared=(*plan.spec.shared, (str(shared), plan.serves)))
+    return replace(plan, spec=spec), Endpoint(shared / plan.socket, password=plan.password), shared / BUILT
 
 
 def _spawn(command: Sequence[str], control: int, log: int, fds: Sequence[int]) -> subprocess.Popen[bytes]:

@@ -29,6 +29,7 @@ LOG = "log"
 SOCKET = "s"
 _DRAFT_SECONDS = 60.0
 _END_SECONDS = 5.0
+_LOOK_SECONDS = 0.005
 _BACKLOG = 64
 
 
@@ -36,15 +37,27 @@ class ProcessSandbox:
     """A jailed worker and its folder. Destroyed by its owner; `kill` may come from any thread."""
 
     def __init__(
-        self, adapter: Adapter, folder: Path, process: subprocess.Popen[bytes], control: int, isolation: Isolation
+        self,
+        adapter: Adapter,
+        folder: Path,
+        process: subprocess.Popen[bytes],
+        control: int,
+        isolation: Isolation,
+        *,
+        endpoint: Endpoint,
+        built: Path | None = None,
     ) -> None:
-        """Take over a started worker; `control` is our end of the pipe whose closing ends it."""
+        """Take over a started worker; `control` is our end of the pipe whose closing ends it.
+
+        `built` is the file that says a jail stands whose program does not watch that pipe.
+        """
         self.id = folder.name
-        self.endpoint = Endpoint(socket=folder / SOCKET)
+        self.endpoint = endpoint
         self.isolation = isolation
         self.pid = process.pid
         self.ready = False
         self._adapter = adapter
+        self._built = built
         self.folder = folder
         self._process = process
         self._control: int | None = control
@@ -85,9 +98,25 @@ class ProcessSandbox:
         with contextlib.suppress(OSError):
             os.write(control, b"0")
         if not self.ready:
-            _wait_alone(control)
+            self._wait_built(control)
         self.kill()
-        _wait_alone(control)
+        _wait_alone(control, _END_SECONDS)
+
+    def _wait_built(self, control: int) -> None:
+        """Wait until the jail has ended by itself, or stands where its program does not watch the pipe."""
+        until = time.monotonic() + _END_SECONDS
+        while time.monotonic() < until and not (self._built is not None and self._built.exists()):
+            if _wait_alone(control, _END_SECONDS if self._built is None else _LOOK_SECONDS):
+                return
+
+    def stop(self, seconds: float) -> int | None:
+        """Tell a supervised server to end, wait that long and return its exit code, None where it did not end."""
+        with contextlib.suppress(OSError):
+            if self._control is not None:
+                os.write(self._control, b"0")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self._process.wait(timeout=seconds)
+        return None
 
     def running(self) -> bool:
         """Return True while the worker's process lives."""
@@ -102,11 +131,14 @@ class ProcessSandbox:
         return " | ".join(lines[-3:]) or f"it ended with {self._process.poll()} and wrote nothing"
 
 
-def _wait_alone(control: int) -> None:
-    """Wait until nobody holds the other end of the pipe any more: jail, worker and its sessions all inherited it."""
+def _wait_alone(control: int, seconds: float) -> bool:
+    """Wait until nobody holds the other end of the pipe any more: jail, worker and its sessions all inherited it.
+
+    Return False where somebody still does after so many seconds.
+    """
     poll = select.poll()
     poll.register(control, 0)  # an error, "no reader is left", is always reported
-    poll.poll(_END_SECONDS * 1000)
+    return bool(poll.poll(seconds * 1000))
 
 
 def runs_root() -> Path:

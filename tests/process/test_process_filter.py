@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from sandboxes.process.files import isolation
 from sandboxes.process.interpreter import host_interpreter
 from sandboxes.process.jail import Jailer, JailSpec, find_jailer
-from sandboxes.process.provider import _isolation
 from sandboxes.process.syscalls import denied_calls, filter_program
 
 HEADERS = {
@@ -91,8 +91,8 @@ def test_jumps_stay_inside() -> None:
 def test_an_unknown_machine_has_no_filter() -> None:
     """Where the numbers are not known nothing is pretended: the report lists the filter as missing."""
     assert filter_program("riscv64") is None
-    assert "system call filter (seccomp)" in _isolation(Jailer("namespaces", as_root=True), 0).missing
-    assert "system call filter (seccomp)" in _isolation(Jailer("namespaces", as_root=True, filtered=True), 0).limits
+    assert "system call filter (seccomp)" in isolation(Jailer("namespaces", as_root=True), 0).missing
+    assert "system call filter (seccomp)" in isolation(Jailer("namespaces", as_root=True, filtered=True), 0).limits
 
 
 @pytest.mark.jail

@@ -17,7 +17,7 @@ from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
 from dialect_adapters.sqlite.adapter import SqliteAdapter
 from dialect_adapters.sqlite.session import SqliteSession
 from sandboxes.contract import Sandbox
-from sandboxes.process import provider as room
+from sandboxes.process import files as room
 from sandboxes.process.jail import Jailer
 from sandboxes.process.provider import ProcessProvider
 from sandboxes.process.syscalls import filter_program
@@ -30,18 +30,24 @@ FILL = (
 )
 
 
-@pytest.fixture(params=["any", "namespaces"])
-def provider(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ProcessProvider]:
-    """A provider with room for 8 MiB, with and without bubblewrap."""
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessProvider]:
+    """A provider with room for 8 MiB, that jails as this machine does."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    if request.param == "namespaces":
-        monkeypatch.setenv("PATH", "/nonexistent")
     provider = ProcessProvider(write_room_mb=8)
     yield provider
     provider.close()
+
+
+@pytest.fixture(params=["any", "namespaces"])
+def provider(
+    request: pytest.FixtureRequest, small: ProcessProvider, monkeypatch: pytest.MonkeyPatch
+) -> ProcessProvider:
+    """The same provider, with and without bubblewrap."""
+    if request.param == "namespaces":
+        monkeypatch.setenv("PATH", "/nonexistent")
+    return small
 
 
 def started(provider: ProcessProvider) -> Sandbox:
@@ -83,14 +89,14 @@ def test_rows_and_schema_change_and_stay(provider: ProcessProvider) -> None:
 
 @pytest.mark.parametrize("method", ["bubblewrap", "namespaces"])
 def test_a_user_who_is_not_root_has_the_same(
-    provider: ProcessProvider, monkeypatch: pytest.MonkeyPatch, method: str
+    small: ProcessProvider, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     """In a user namespace, too, the copy can be written and nothing else."""
     if shutil.which("bwrap") is None and method == "bubblewrap":
         pytest.skip("bubblewrap is not installed")
     filtered = filter_program(platform.machine()) is not None
     monkeypatch.setattr(room, "find_jailer", lambda _: Jailer(method, as_root=False, filtered=filtered))
-    sandbox = started(provider)
+    sandbox = started(small)
     assert sandbox.isolation.method == f"{method} in a user namespace"
     run(sandbox, "UPDATE t SET n = n + 1", Role.WRITER)
     assert run(sandbox, "SELECT sum(n) FROM t", Role.READER) == ((55,),)

@@ -1,0 +1,77 @@
+"""How a worker that reads database files itself is jailed: the interpreter, its own files, and the data read-only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from cases.errors import InfrastructureError
+from dialect_adapters.contract import Adapter, Mode, ServerRecipe
+from sandboxes.contract import Isolation, SnapshotImage
+from sandboxes.process.images import image_data
+from sandboxes.process.interpreter import Interpreter, host_interpreter
+from sandboxes.process.jail import Jailer, JailSpec, find_jailer
+from sandboxes.process.plan import FILTER, MEMORY, MIB, Plan
+
+_LIMITS = (
+    "a process a statement, killed past its deadline",
+    "address space 768 MiB a statement",
+    "CPU seconds",
+    "no further process",
+    "read-only view of interpreter and data",
+    "user nobody",
+)
+
+
+def files_plan(adapter: Adapter, image: SnapshotImage, mode: Mode, *, room_mb: int) -> Plan:
+    """Return how a worker for this image is started; in WRITE mode it serves a copy with so much room to grow.
+
+    Raises:
+        InfrastructureError: no such mode, or no jail works here.
+    """
+    if mode not in adapter.recipe.serve:
+        raise InfrastructureError(
+            f"the process sandbox serves no '{mode.value}' mode for {adapter.name}", remedy="Use `--sandbox docker`"
+        )
+    space = _space(image) + room_mb * MIB if mode is Mode.WRITE else 0
+    spec = _spec(adapter.recipe, mode, host_interpreter(), image_data(image), space)
+    jailer = find_jailer(_probe(spec))
+    # The worker itself gives up root where the way to jail leaves that to it.
+    return Plan(replace(spec, argv=(*spec.argv, *jailer.user_option)), jailer, isolation(jailer, space))
+
+
+def _spec(recipe: ServerRecipe, mode: Mode, interpreter: Interpreter, data: Path, space: int) -> JailSpec:
+    """Return what the jail holds: interpreter, standard library, the recipe's own files, the data and room to write.
+
+    Where there is room to write, the worker serves a copy of the data in it.
+    """
+    own = tuple((str(host), inside) for host, inside in recipe.extra_files)
+    served = f"{recipe.data_dir}-live" if space else recipe.data_dir
+    copied = ("--copy-from", recipe.data_dir) if space else ()
+    arguments = (part.replace("{data}", served) for part in recipe.serve[mode][1:])
+    return JailSpec(
+        argv=(str(interpreter.program), *arguments, *copied),
+        env=recipe.env,
+        paths=(*interpreter.paths, *own, (str(data), recipe.data_dir)),
+        hidden=interpreter.hidden,
+        writable=((served, space),) if space else (),
+    )
+
+
+def _probe(spec: JailSpec) -> JailSpec:
+    """Return the same jail around next to nothing, without data: one answer serves every image."""
+    writable = tuple((folder, MIB) for folder, _ in spec.writable)
+    return replace(spec, argv=(spec.argv[0], "-c", "import sqlite3"), paths=spec.paths[:-1], writable=writable)
+
+
+def _space(image: SnapshotImage) -> int:
+    """Return the bytes that a copy of an image's data takes, journals of a change to all of it included."""
+    return sum(path.stat().st_size for path in image_data(image).iterdir()) * 2
+
+
+def isolation(jailer: Jailer, space: int) -> Isolation:
+    """Say how a worker is isolated, and which limits are off here."""
+    writing = f"a copy of the data in memory, {space // MIB} MiB at most" if space else "no file may be written"
+    limits = (*_LIMITS, writing, *((FILTER,) if jailer.filtered else ()))
+    missing = (MEMORY,) if jailer.filtered else (FILTER, MEMORY)
+    return Isolation("process", jailer.description, "none", limits, missing)
