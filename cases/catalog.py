@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict
 
 from cases.relation import Kind
@@ -30,16 +32,46 @@ class CatalogTable(BaseModel):
     rows: int | None = None
 
 
-class Catalog(BaseModel):
-    """Every table of one snapshot database; written beside its image and read by guard, parser and agents."""
+class CatalogRoutine(BaseModel):
+    """A function, procedure or trigger function of the snapshot's own, as the engine describes it.
+
+    `allowed` says that the pack lets queries call it: the logins were given EXECUTE on it when the image was baked.
+    `trigger` is a function that only triggers call.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: int = 1
+    name: str
+    kind: Literal["function", "procedure", "aggregate", "window", "trigger"]
+    schema_name: str | None = None
+    arguments: str = ""
+    returns: str = ""
+    language: str = ""
+    volatility: str = ""
+    data_access: str = ""
+    security_definer: bool = False
+    allowed: bool = False
+
+    @property
+    def callable(self) -> bool:
+        """Return whether a query can call it at all."""
+        return self.kind in {"function", "aggregate", "window"}
+
+
+class Catalog(BaseModel):
+    """Every table and routine of one snapshot database; written beside its image, read by guard, parser and agents.
+
+    Format 1 told of no routines: it is read as a database without any.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: Literal[1, 2] = 2
     dialect: str
     snapshot: str
     database: str
     engine_version: str
     tables: tuple[CatalogTable, ...]
+    routines: tuple[CatalogRoutine, ...] = ()
     ddl: str = ""
     state_digest: str = ""

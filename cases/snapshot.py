@@ -67,7 +67,8 @@ class Snapshot:
 
     `digest` is the sha256 of everything an engine would load: it keys the image. `sqlite_file` is copied as is by
     the SQLite adapter. `notes` say what a source could not carry to every engine (views, dropped keys).
-    `schema_file` is where the tables are defined, for errors.
+    `schema_file` is where the tables are defined, for errors. `functions` are those of the scripts that queries may
+    call, as NAME or SCHEMA.NAME: the logins' rights, and so the digest, depend on them.
     """
 
     id: str
@@ -80,3 +81,4 @@ class Snapshot:
     sqlite_file: Path | None = None
     notes: tuple[str, ...] = ()
     schema_file: Path | None = None
+    functions: tuple[str, ...] = ()

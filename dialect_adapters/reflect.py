@@ -11,10 +11,11 @@ from sqlalchemy import Connection, Inspector, MetaData, func, inspect, select, t
 from sqlalchemy import types as sql
 from sqlalchemy.sql.elements import quoted_name
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
+from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
 from cases.relation import Kind, kind_of
 from cases.snapshot import Snapshot
 from dialect_adapters.ddl import TypeMap, as_written, metadata_of, schema_text
+from dialect_adapters.routines import described
 
 _KINDS: tuple[tuple[type[sql.TypeEngine[Any]], Kind], ...] = (
     (sql.Boolean, Kind.BOOL),
@@ -48,10 +49,11 @@ def catalog_of(
     engine_version: str,
     type_of: TypeMap,
     state_digest: str,
+    routines: tuple[CatalogRoutine, ...] = (),
     named_kinds: Mapping[str, Kind] | None = None,
     unquoted: Callable[[str], str] = str,
 ) -> Catalog:
-    """Return every table and view of the given schemas with columns, exact row counts and the schema's DDL.
+    """Return every table and view of the given schemas with columns, row counts and DDL, and the routines read before.
 
     `named_kinds` says what this engine means by a type name where SQLAlchemy's classes do not tell, `unquoted` what a
     column is called where SQLAlchemy leaves its quotes doubled.
@@ -65,7 +67,8 @@ def catalog_of(
         database=database,
         engine_version=engine_version,
         tables=tables,
-        ddl=_ddl(connection, snapshot, schemas, type_of),
+        routines=routines,
+        ddl="\n\n".join(part for part in (_ddl(connection, snapshot, schemas, type_of), described(routines)) if part),
         state_digest=state_digest,
     )
 

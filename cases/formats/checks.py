@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 
 from cases import extensions
 from cases.case import Case
@@ -114,12 +115,18 @@ def zoned(case: Case) -> Case:
 
 
 def case_set_digest(
-    cases: Sequence[Case], routes: Mapping[str, str | None], visible: Mapping[str, Sequence[str]]
+    cases: Sequence[Case],
+    routes: Mapping[str, str | None],
+    visible: Mapping[str, Sequence[str]],
+    functions: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> str:
-    """Return the sha256 over everything that decides what is asked: cases, routes and visible tables."""
-    content = {
+    """Return the sha256 over everything that decides what is asked: cases, routes, visible tables and functions."""
+    content: dict[str, object] = {
         "cases": [case.model_dump(mode="json") for case in cases],
         "routes": dict(routes),
         "visible": {key: list(value) for key, value in visible.items()},
     }
+    # Left out where there are none: the digest of every pack without such a list stays what it was.
+    if functions:
+        content["functions"] = {key: sorted({name.lower() for name in value}) for key, value in functions.items()}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

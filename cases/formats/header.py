@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -11,6 +11,7 @@ from cases.policy import PolicyOverrides
 
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 DATABASE = r"[A-Za-z_][A-Za-z0-9_]*"
+FUNCTION = r"[^\s.()\"`]+(\.[^\s.()\"`]+)?"
 
 
 class SnapshotModel(BaseModel):
@@ -57,6 +58,10 @@ class PackHeader(BaseModel):
     snapshots: dict[str, SnapshotModel] = Field(min_length=1)
     routes: dict[str, str | None] = Field(default_factory=dict)
     visible: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    allowed_functions: dict[str, tuple[Annotated[str, Field(pattern=f"^{FUNCTION}$", max_length=130)], ...]] = Field(
+        default_factory=dict,
+        description="functions of a snapshot's scripts that queries may call, as NAME or SCHEMA.NAME; none by default",
+    )
     policy: PolicyOverrides | None = Field(default=None, description="fields of a policy, or a preset's name")
     clock: datetime | None = None
     timeout: float | None = Field(default=None, gt=0, allow_inf_nan=False)

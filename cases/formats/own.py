@@ -51,14 +51,17 @@ class OwnFormat:
         root = file.parent
         document = read_yaml(file)
         header = _header(document)
-        snapshots = tuple(build_snapshot(key, model, root, document) for key, model in header.snapshots.items())
+        snapshots = tuple(
+            build_snapshot(key, model, root, document, header.allowed_functions.get(key, ()))
+            for key, model in header.snapshots.items()
+        )
         _check_header(header, snapshots, document)
         cases = _cases(header, root, document)
         predictions = _predictions(header, root, document)
         return Pack(
             name=header.name,
             path=path,
-            digest=case_set_digest(cases, header.routes, header.visible),
+            digest=case_set_digest(cases, header.routes, header.visible, header.allowed_functions),
             cases=cases,
             snapshots=snapshots,
             routes=tuple(header.routes.items()),
@@ -106,6 +109,12 @@ def _check_header(header: PackHeader, snapshots: tuple[Snapshot, ...], document:
     if preset is not None and preset not in preset_names():
         remedy = f"Known presets: {', '.join(preset_names())}"
         fault("policy", "preset", message=f"unknown policy preset '{preset}'", remedy=remedy)
+    for target in header.allowed_functions:
+        if target not in known:
+            fault("allowed_functions", target, message=f"unknown snapshot '{target}'", remedy=listed)
+        elif not any(known[target].scripts.values()):
+            message = f"snapshot '{target}' has no scripts, and so no functions"
+            fault("allowed_functions", target, message=message, remedy="Take the list out, or add `scripts:`")
     for target, tables in header.visible.items():
         if target not in known:
             fault("visible", target, message=f"unknown snapshot '{target}'", remedy=listed)

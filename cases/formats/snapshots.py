@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from cases.errors import InputError
@@ -23,8 +24,10 @@ def snapshot_digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def build_snapshot(snapshot_id: str, model: SnapshotModel, root: Path, header: YamlDocument) -> Snapshot:
-    """Return one snapshot with its digest.
+def build_snapshot(
+    snapshot_id: str, model: SnapshotModel, root: Path, header: YamlDocument, functions: Sequence[str] = ()
+) -> Snapshot:
+    """Return one snapshot with its digest; `functions` are those of its scripts that queries may call.
 
     Raises:
         InputError: a wrong name, a path that leaves the folder, or malformed content.
@@ -56,8 +59,11 @@ def build_snapshot(snapshot_id: str, model: SnapshotModel, root: Path, header: Y
         dialect: tuple(locate(name, "scripts", dialect, i) for i, name in enumerate(files))
         for dialect, files in model.scripts.items()
     }
-    digest = snapshot_digest(database, content, scripts_digest(scripts), str(enforce))
-    return Snapshot(snapshot_id, database, digest, tables, source, scripts, enforce, sqlite, notes, schema)
+    allowed = tuple(sorted({name.lower() for name in functions}))
+    # Left out where there are none: the digest of every snapshot without such a list stays what it was.
+    rights = [f"functions {', '.join(allowed)}"] if allowed else []
+    digest = snapshot_digest(database, content, scripts_digest(scripts), str(enforce), *rights)
+    return Snapshot(snapshot_id, database, digest, tables, source, scripts, enforce, sqlite, notes, schema, allowed)
 
 
 def _database(snapshot_id: str, model: SnapshotModel, header: YamlDocument) -> str:

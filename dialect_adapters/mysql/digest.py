@@ -21,7 +21,7 @@ _SCHEMA = (
     "WHERE table_schema = %s ORDER BY 1, 2, 3",
     "SELECT table_name, view_definition, security_type FROM information_schema.views WHERE table_schema = %s "
     "ORDER BY 1",
-    "SELECT routine_name, routine_type, routine_definition FROM information_schema.routines "
+    "SELECT routine_name, routine_type, routine_definition, security_type, definer FROM information_schema.routines "
     "WHERE routine_schema = %s ORDER BY 1, 2",
     "SELECT trigger_name, event_manipulation, event_object_table, action_statement "
     "FROM information_schema.triggers WHERE trigger_schema = %s ORDER BY 1",
@@ -32,6 +32,7 @@ _SERVER = (
     "FROM mysql.user ORDER BY 1, 2",
     "SELECT host, db, user, select_priv, insert_priv, update_priv, delete_priv, create_priv, drop_priv "
     "FROM mysql.db ORDER BY 1, 2, 3",
+    "SELECT host, db, user, routine_name, routine_type, proc_priv FROM mysql.procs_priv ORDER BY 1, 2, 3, 4, 5",
     "SELECT schema_name, default_collation_name FROM information_schema.schemata ORDER BY 1",
 )
 _TABLES = (

@@ -22,6 +22,7 @@ from cases.sources.schema import row_fault
 from dialect_adapters.contract import Endpoint, Role, SessionLostError
 from dialect_adapters.ddl import table_ddl
 from dialect_adapters.mysql.digest import quoted, state_digest
+from dialect_adapters.mysql.routines import entitle_routines, read_routines
 from dialect_adapters.mysql.scripts import run_script
 from dialect_adapters.mysql.session import ADMIN, COLLATION, connect, login_name
 from dialect_adapters.mysql.types import NAMED_KINDS, load_cell, reading, type_of
@@ -89,6 +90,8 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
     with connect(endpoint, database, ADMIN) as connection:
         _analyze(connection)
         _logins(connection, database, endpoint.password)
+        logins = [login_name(database, role) for role in _RIGHTS]
+        entitle_routines(connection, read_routines(connection, snapshot, database), database, logins)
 
 
 _RIGHTS = {
@@ -182,6 +185,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
     database = snapshot.database.lower()
     with connect(endpoint, database, ADMIN) as connection:
         digest = state_digest(connection, database)
+        routines = read_routines(connection, snapshot, database)
         version = connection.get_server_info()  # type: ignore[no-untyped-call]
     engine = create_engine("mysql+pymysql://", creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool)
     tables = tuple(replace(table, name=table.name.lower()) for table in snapshot.tables)
@@ -195,6 +199,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
                 engine_version=str(version).split("-")[0],
                 type_of=type_of,
                 state_digest=digest,
+                routines=routines,
                 named_kinds=NAMED_KINDS,
                 unquoted=lambda name: name.replace("``", "`"),
             )

@@ -24,7 +24,8 @@ SELECT string_agg(line, E'\\n' ORDER BY line COLLATE "C") FROM (
     JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {own}
   UNION ALL SELECT format('view %s', pg_get_viewdef(c.oid)) FROM pg_class c
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {own} AND c.relkind IN ('v', 'm')
-  UNION ALL SELECT format('routine %s %s', p.oid::regprocedure, md5(p.prosrc)) FROM pg_proc p
+  UNION ALL SELECT format('routine %s %s %s %s', p.oid::regprocedure, md5(p.prosrc), p.prosecdef, p.proacl)
+    FROM pg_proc p
     JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {own}
   UNION ALL SELECT format('schema %s %s', n.nspname, n.nspacl) FROM pg_namespace n WHERE {own}
   UNION ALL SELECT format('role %s %s %s %s', rolname, rolsuper, rolconnlimit, md5(rolpassword)) FROM pg_authid

@@ -23,6 +23,7 @@ from dialect_adapters.ddl import table_ddl
 from dialect_adapters.names import NameRules, check_names
 from dialect_adapters.postgres import harden
 from dialect_adapters.postgres.digest import state_digest
+from dialect_adapters.postgres.routines import entitle_routines, read_routines
 from dialect_adapters.postgres.scripts import run_script
 from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, login_name
 from dialect_adapters.postgres.types import copy_cell, type_of
@@ -78,6 +79,8 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
             run_script(connection, script)
             _admin(connection, "RESET ALL")
         entitle(connection, database)
+        logins = [_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER)]
+        entitle_routines(connection, read_routines(connection, snapshot), logins)
         _admin(connection, "VACUUM (ANALYZE, FREEZE)")
 
 
@@ -150,6 +153,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
         schemas = [str(schema) for (schema,) in connection.execute(_SCHEMAS).fetchall()]
         version = connection.info.parameter_status("server_version") or ""
         digest = state_digest(connection)
+        routines = read_routines(connection, snapshot)
     engine = create_engine(
         "postgresql+psycopg://", creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool
     )
@@ -163,6 +167,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
                 engine_version=version.split(" ")[0],
                 type_of=type_of,
                 state_digest=digest,
+                routines=routines,
             )
     finally:
         engine.dispose()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cases.catalog import Catalog
 from dialect_adapters.contract import GrammarRules
 from harness.guard.lexer import Lexed, Token, lex
-from harness.guard.names import Names, call_trouble, table_trouble, type_trouble, word_trouble
+from harness.guard.names import Names, call_trouble, called, table_trouble, type_trouble, word_trouble
 from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES
 from harness.guard.second import disagreement
 from harness.results.parsed import SYNTAX_ERROR, ParsedQuery
@@ -49,7 +49,7 @@ def check(
         return utility
     no = no or _word_trouble(parsed, lexed, rules, names) or _parse_trouble(parsed, lexed)
     no = no or _tree_trouble(parsed, lexed, rules, profile) or _name_trouble(parsed, lexed, names, profile)
-    if no is None and (trouble := disagreement(parsed, rules)) is not None:
+    if no is None and (trouble := disagreement(parsed, rules, names.allowed_spellings)) is not None:
         no = _No(*trouble)
     if no is not None:
         return _rejected(no, parsed, lexed, profile)
@@ -191,8 +191,8 @@ def _started(tokens: list[Token]) -> list[str]:
 
 
 def _flags(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names) -> tuple[str, ...]:
-    """Return what makes a result differ between runs or looks like gaming the evaluation."""
-    flags = set()
+    """Return what may make a result differ between runs, looks like gaming, or runs code of the snapshot's own."""
+    flags = {f"routine: {name}" for name in called(lexed.tokens, names)}
     for token in lexed.tokens:
         if token.text in rules.gaming and token.kind in {"word", "name"} and not names.known(token.text):
             flags.add(f"nondeterministic: {token.text}")

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
-from cases.catalog import Catalog
+from cases.catalog import Catalog, CatalogRoutine
 from dialect_adapters.contract import GrammarRules
 from harness.guard.lexer import Token
 from harness.results.parsed import ParsedQuery
@@ -61,6 +61,40 @@ class Names:
         declared = {column.declared.replace('"', "").lower() for table in tables for column in table.columns}
         bare = {name.split("(", 1)[0].removesuffix("[]").strip() for name in declared}
         return frozenset(bare | {name.rsplit(".", 1)[-1] for name in bare})
+
+    @cached_property
+    def routines(self) -> dict[str, tuple[CatalogRoutine, ...]]:
+        """Return the snapshot's routines by name."""
+        found: dict[str, tuple[CatalogRoutine, ...]] = {}
+        for routine in self.catalog.routines if self.catalog is not None else ():
+            name = routine.name.lower()
+            found[name] = (*found.get(name, ()), routine)
+        return found
+
+    @cached_property
+    def allowed_calls(self) -> frozenset[tuple[str | None, str]]:
+        """Return (schema written or None, name) of the calls that reach exactly the functions the pack allows.
+
+        A spelling that may also reach a function which is not allowed is none of them: one that differs in case alone,
+        or the engine's own of that name.
+        """
+        places: dict[tuple[str, str], bool] = {}
+        for name, routines in self.routines.items():
+            for routine in routines:
+                if routine.callable:
+                    place = ((routine.schema_name or "").lower(), name)
+                    places[place] = places.get(place, True) and routine.allowed
+        database = frozenset() if self.catalog is None else frozenset({self.catalog.database.lower()})
+        homes = self.rules.default_schemas or database
+        allowed = [place for place, every in places.items() if every]
+        engines = self.rules.known_functions - self.rules.functions
+        bare = [name for schema, name in allowed if schema in homes and name not in engines]
+        return frozenset({*allowed, *((None, name) for name in bare)})
+
+    @cached_property
+    def allowed_spellings(self) -> frozenset[str]:
+        """Return the allowed calls as text."""
+        return frozenset(name if schema is None else f"{schema}.{name}" for schema, name in self.allowed_calls)
 
     def known(self, name: str) -> bool:
         """Return True for a table or column of the catalogue."""
@@ -144,13 +178,50 @@ def word_trouble(tokens: Sequence[Token], names: Names) -> Trouble | None:
     return None
 
 
-def _call(name: str, rules: GrammarRules, *, qualified: bool) -> Trouble:
+def _call(name: str, names: Names, *, qualified: bool) -> Trouble:
     """Say why a call is rejected; one of a function the engine does not have is a slip, not a danger."""
+    rules = names.rules
+    if name in names.routines:
+        return (
+            f"'{name}' is {_described(names.routines[name])} of this snapshot, which the pack does not allow",
+            "function",
+        )
     if qualified:
         return f"'{name}' is called by a qualified name", "function"
     if rules.known_functions and name not in rules.known_functions | rules.functions:
         return f"'{name}' is no function of this engine", "unknown_function"
     return f"'{name}' is not on the function list", "function"
+
+
+def _described(routines: Sequence[CatalogRoutine]) -> str:
+    """Say what a name of the snapshot's routines calls, the most dangerous first."""
+    worst = max(routines, key=lambda routine: (routine.security_definer, routine.volatility))
+    kind = "trigger function" if worst.kind == "trigger" else worst.kind
+    owner = " that runs with its owner's rights" if worst.security_definer else ""
+    return f"{'an' if kind == 'aggregate' else 'a'} {kind}{owner}"
+
+
+def _schema(tokens: Sequence[Token], index: int) -> str | None:
+    """Return the one schema that a called name is written with, None where there is none or more before it."""
+    if index < 2 or not _dot(tokens[index - 1]) or tokens[index - 2].kind not in {"word", "name"}:
+        return None
+    return None if index > 2 and _dot(tokens[index - 3]) else tokens[index - 2].text
+
+
+def _dot(token: Token) -> bool:
+    """Return whether a token is the dot of a qualified name."""
+    return token.kind == "mark" and token.text == "."
+
+
+def called(tokens: Sequence[Token], names: Names) -> frozenset[str]:
+    """Return the allowed functions of the snapshot that the text calls."""
+    pairs = zip(tokens, tokens[1:], strict=False)
+    bare = {name for _, name in names.allowed_calls}
+    return frozenset(
+        name.text
+        for name, after in pairs
+        if name.text in bare and name.kind in {"word", "name"} and after.text == "(" and after.kind == "mark"
+    )
 
 
 def call_trouble(
@@ -159,7 +230,7 @@ def call_trouble(
     """Say which call is not on the function list, None where all are.
 
     A name before a parenthesis is a call unless it is a keyword or heads a column list; the parser says how many
-    column lists a name heads, and not one more may be written.
+    column lists a name heads, and not one more may be written. Functions of the snapshot that its pack allows pass.
     """
     hidden = frozenset[str]() if names.visible is None else names.rules.catalogue_functions
     allowed = (names.rules.functions | names.rules.paren_words | keywords) - hidden
@@ -168,10 +239,15 @@ def call_trouble(
     for index, token in enumerate(tokens[1:-1], 1):
         if tokens[index + 1].text != "(" or tokens[index + 1].kind != "mark" or token.kind not in {"word", "name"}:
             continue
-        qualified = index > 0 and tokens[index - 1].text == "." and tokens[index - 1].kind == "mark"
-        if token.text in allowed and not qualified and (token.kind == "word" or token.text in names.rules.functions):
+        qualified = _dot(tokens[index - 1])
+        schema = _schema(tokens, index)
+        if (schema, token.text) in names.allowed_calls and qualified is (schema is not None):
+            continue
+        # A routine may have the name of a function or keyword of the engine's and be the one that is called.
+        ours = token.text in allowed and token.text not in names.routines
+        if ours and not qualified and (token.kind == "word" or token.text in names.rules.functions):
             continue
         heads[token.text] -= 1
         if heads[token.text] < 0:
-            return _call(token.text, names.rules, qualified=qualified)
+            return _call(token.text, names, qualified=qualified)
     return None

@@ -20,8 +20,13 @@ _GRAMMAR = frozenset({"pg_catalog.similar_to_escape", "pg_catalog.like_escape"})
 """Calls that SIMILAR TO and ESCAPE become; written out, they are rejected for their schema."""
 
 
-def disagreement(parsed: ParsedQuery, rules: GrammarRules) -> tuple[str, str] | None:
-    """Return why the two readings differ and the node, None where they agree or there is one only."""
+def disagreement(
+    parsed: ParsedQuery, rules: GrammarRules, allowed: frozenset[str] = frozenset()
+) -> tuple[str, str] | None:
+    """Return why the two readings differ and the node, None where they agree or there is one only.
+
+    `allowed` are the snapshot's functions that the pack allows, as they may be spelled.
+    """
     second = parsed.second
     if second is None:
         return None
@@ -31,7 +36,7 @@ def disagreement(parsed: ParsedQuery, rules: GrammarRules) -> tuple[str, str] | 
         return f"two parsers count {parsed.statements} and {second.statements} statements", "disagreement"
     if unseen := sorted(second.kinds - _expected(parsed)):
         return f"a second parser sees '{unseen[0]}'", "disagreement"
-    if unseen := sorted(second.calls - rules.functions - _GRAMMAR):
+    if unseen := sorted(second.calls - rules.functions - allowed - _GRAMMAR):
         return f"a second parser sees a call of '{unseen[0]}'", "disagreement"
     if unseen := _unseen_tables(parsed, second):
         return f"a second parser sees the table '{unseen[0]}'", "disagreement"

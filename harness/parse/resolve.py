@@ -210,7 +210,7 @@ class Resolver:
     def unresolved(self, tree: exp.Expr) -> list[str]:
         """Return qualified names no column answers to: they may be calls in functional notation.
 
-        Without a catalogue nothing can be said about them.
+        Without a catalogue nothing can be said about them. A call with parentheses is none: the guard sees it as one.
         """
         found: set[str] = set()
         if not self.tables:
@@ -222,7 +222,8 @@ class Resolver:
                     found.add(f"{column.table}.{column.name}".lower())
         for dot in tree.find_all(exp.Dot):
             name = dot.expression.name.lower()
-            if not isinstance(dot.expression, exp.Star) and name not in self.columns and not _names_type(dot):
+            named = not isinstance(dot.expression, exp.Star | exp.Anonymous) and not _names_type(dot)
+            if named and name not in self.columns:
                 found.add(name)
         return sorted(found)
 

@@ -150,3 +150,16 @@ def test_secrets_are_long_and_never_alike() -> None:
     assert first != second
     assert len(first) == 32
     assert first.isalnum()
+
+
+def test_an_image_of_a_catalogue_without_routines_is_still_known(tmp_path: Path) -> None:
+    """A catalogue of format 1 stays readable, so that its image is collected like any other."""
+    store = Store(tmp_path)
+    old = CATALOG.model_copy(update={"format": 1})
+    store.save(STORED.model_copy(update={"catalogs": (old,)}), new_password())
+    assert [found.catalogs for _, found in store.by_use()] == [(old,)]
+    path = tmp_path / "images" / STORED.key / "catalog.json"
+    path.write_text(
+        path.read_text("utf-8").replace('"format": 1,\n   "dialect"', '"format": 99,\n   "dialect"'), "utf-8"
+    )
+    assert store.load(STORED.key) is None

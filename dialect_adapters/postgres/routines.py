@@ -1,0 +1,58 @@
+"""The routines that a snapshot's scripts made on Postgres, and the right to call those its pack allows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+import psycopg
+
+from cases.catalog import CatalogRoutine
+from cases.snapshot import Snapshot
+from dialect_adapters.routines import with_allowed
+
+Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
+
+HOME = "public"
+"""The schema a name without one is looked up in."""
+
+_OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') AND n.nspname !~ '^pg_temp'"
+
+_READ = f"""
+SELECT p.proname::text AS name,
+  CASE WHEN p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype) THEN 'trigger'
+    ELSE (CASE p.prokind WHEN 'p' THEN 'procedure' WHEN 'a' THEN 'aggregate' WHEN 'w' THEN 'window'
+      ELSE 'function' END) END AS kind,
+  n.nspname::text AS schema_name, pg_get_function_identity_arguments(p.oid) AS arguments,
+  coalesce(pg_get_function_result(p.oid), '') AS returns, l.lanname::text AS language,
+  CASE p.provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END AS volatility,
+  p.prosecdef AS security_definer
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang
+WHERE {_OWN} ORDER BY n.nspname <> 'public', n.nspname, p.proname COLLATE "C",
+  pg_get_function_identity_arguments(p.oid) COLLATE "C"
+"""  # noqa: S608 - constants of our own
+
+_SIGNATURES = (
+    "SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
+    "WHERE n.nspname = %s AND p.proname = %s AND p.prokind <> 'p' ORDER BY 1"
+)
+
+
+def read_routines(connection: Connection, snapshot: Snapshot) -> tuple[CatalogRoutine, ...]:
+    """Return every routine outside the system's schemas, those marked that the snapshot's pack allows.
+
+    Raises:
+        InputError: the pack allows what is no function here.
+    """
+    with connection.cursor() as cursor:
+        rows = cursor.execute(_READ.encode()).fetchall()
+        names = [column.name for column in cursor.description or ()]
+    found = [CatalogRoutine(**cast(dict[str, Any], dict(zip(names, row, strict=True)))) for row in rows]
+    return with_allowed(found, snapshot, "postgres", HOME)
+
+
+def entitle_routines(connection: Connection, routines: Sequence[CatalogRoutine], logins: Sequence[str]) -> None:
+    """Let the logins (quoted) call the allowed functions, every overload of them."""
+    for schema, name in sorted({(one.schema_name, one.name) for one in routines if one.allowed}):
+        for (signature,) in connection.execute(_SIGNATURES, (schema, name)).fetchall():
+            connection.execute(f"GRANT EXECUTE ON FUNCTION {signature} TO {', '.join(logins)}".encode())
