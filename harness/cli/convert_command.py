@@ -1,0 +1,41 @@
+"""`sqlassay convert FORMAT PATH`: write a foreign data set as a pack in our own format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+_SHOWN = 10
+
+
+@click.command("convert")
+@click.argument("format_", metavar="FORMAT")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the pack (default: its name).")
+@click.option("--predictions", type=click.Path(path_type=Path), metavar="FILE", help="Predictions to convert with it.")
+def command(format_: str, path: Path, out: Path | None, predictions: Path | None) -> int:
+    """Write a foreign data set as a pack in our own format.
+
+    FORMAT is a name from `sqlassay list formats`, or auto. Databases are copied into the pack. Rows that cannot be
+    judged are left out and listed with their reason.
+    """
+    from dataclasses import replace
+
+    from cases.formats.registry import load_pack
+    from cases.predictions import check_known, predictions_of
+    from cases.writing import write_pack
+
+    pack = load_pack(path, format=None if format_ == "auto" else format_)
+    if predictions is not None:
+        pack = replace(pack, inline_predictions=check_known(predictions_of(predictions, pack), pack))
+    folder = out or Path(pack.name)
+    files = write_pack(pack, folder)
+    for line in pack.left_out[:_SHOWN]:
+        click.echo(line)
+    if len(pack.left_out) > _SHOWN:
+        click.echo(f"and {len(pack.left_out) - _SHOWN} more rows were left out")
+    databases = len(pack.snapshots)
+    click.echo(f"wrote {len(pack.cases)} cases on {databases} snapshots to {folder} ({len(files)} files)")
+    click.echo(f"Next: sqlassay run {folder}")
+    return 0
