@@ -7,11 +7,13 @@ import json
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from cases.catalog import Catalog
+from cases.snapshot import Snapshot
 from sandboxes.cache import private_folder, write_private
 from sandboxes.contract import BaseImage, SnapshotImage
 
@@ -19,18 +21,42 @@ _CATALOG = "catalog.json"
 _SECRET = "secret"  # noqa: S105 - a file's name
 
 
-class StoredImage(BaseModel):
-    """What `catalog.json` holds: the image by name and id, its base, and a catalogue a snapshot."""
+FORMAT = 2
+"""Raised when what is stored changes; images of another format are baked again."""
+
+
+class Held(BaseModel):
+    """One snapshot in an image: its id, its database, and the digest of what was loaded."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: int = 1
+    id: str
+    database: str
+    digest: str
+
+
+class StoredImage(BaseModel):
+    """What `catalog.json` holds: the image by name and id, its base, and a catalogue a snapshot.
+
+    `family` is the digest of all that went in beside base and snapshots; `held` are the snapshots. `steps` counts how
+    often an earlier image was changed instead of baked from the base; `size` is in bytes, beyond the base. An
+    `imported` image came in a bundle and serves whatever the base is here.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: int = FORMAT
     key: str
     dialect: str
     ref: str
     image_id: str
     base: BaseImage
     catalogs: tuple[Catalog, ...]
+    family: str = ""
+    held: tuple[Held, ...] = ()
+    steps: int = 0
+    size: int = 0
+    imported: bool = False
 
     def snapshot_image(self) -> SnapshotImage:
         """Return the value the rest of the program passes around."""
@@ -50,7 +76,7 @@ class Store:
             stored = StoredImage.model_validate_json((self._root / key / _CATALOG).read_bytes())
         except (OSError, ValidationError, json.JSONDecodeError):
             return None
-        usable = stored.format == 1 and stored.key == key and (self._root / key / _SECRET).is_file()
+        usable = stored.format == FORMAT and stored.key == key and (self._root / key / _SECRET).is_file()
         return stored if usable else None
 
     def save(self, stored: StoredImage, password: str) -> None:
@@ -83,6 +109,12 @@ class Store:
             if stored is not None:
                 found.append((path.stat().st_mtime, stored))
         return tuple(sorted(found, key=lambda entry: entry[0], reverse=True))
+
+
+def held(snapshots: Sequence[Snapshot]) -> tuple[Held, ...]:
+    """Return what identifies these snapshots, in an order of its own."""
+    found = (Held(id=one.id, database=one.database, digest=one.digest) for one in snapshots)
+    return tuple(sorted(found, key=lambda one: (one.id, one.database, one.digest)))
 
 
 def new_password() -> str:

@@ -67,6 +67,12 @@ class MysqlAdapter:
 
         return load(endpoint, snapshots)
 
+    def unload(self, endpoint: Endpoint, databases: Sequence[str]) -> None:
+        """Remove databases and their logins from a server that is changed instead of filled anew."""
+        from dialect_adapters.mysql.load import unload
+
+        unload(endpoint, databases)
+
     def shutdown(self, endpoint: Endpoint) -> None:
         """Ask for a shutdown that leaves nothing to purge or recover: a read-only boot could do neither."""
         with connect(endpoint, None, ADMIN) as connection:

@@ -94,6 +94,15 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
         entitle_routines(connection, read_routines(connection, snapshot, database), database, logins)
 
 
+def unload(endpoint: Endpoint, databases: Sequence[str]) -> None:
+    """Remove databases and their logins, by the names in their catalogues, from a BUILD-mode server."""
+    with connect(endpoint, None, ADMIN) as connection, connection.cursor() as cursor:
+        for database in databases:
+            cursor.execute(f"DROP DATABASE {quoted(database)}")
+            for role in _RIGHTS:
+                cursor.execute("DROP USER %s@'%%'", (login_name(database, role),))
+
+
 _RIGHTS = {
     Role.READER: "SELECT",
     Role.WRITER: "SELECT, INSERT, UPDATE, DELETE",

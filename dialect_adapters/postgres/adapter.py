@@ -71,6 +71,12 @@ class PostgresAdapter:
 
         return load(endpoint, snapshots)
 
+    def unload(self, endpoint: Endpoint, databases: Sequence[str]) -> None:
+        """Remove databases and their logins from a server that is changed instead of filled anew."""
+        from dialect_adapters.postgres.load import unload
+
+        unload(endpoint, databases)
+
     def shutdown(self, endpoint: Endpoint) -> None:
         """Write everything out, so that the next boot has nothing to recover."""
         with connect(endpoint, MAINTENANCE, ADMIN) as connection:

@@ -87,6 +87,10 @@ STABLE_DENIED = [
 ]
 
 
+IS_OPEN = "SELECT has_language_privilege('public', 'plpgsql', 'USAGE')"
+"""Asks whether the template's statements have not been run here yet."""
+
+
 def template_statements() -> str:
     """Return what is run once in template1 (and in the maintenance database)."""
     return f"""

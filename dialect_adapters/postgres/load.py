@@ -54,8 +54,10 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
         check_names(snapshot, NAMES)
     for name in ("template1", MAINTENANCE):
         with connect(endpoint, name, ADMIN) as connection:
-            _admin(connection, harden.template_statements())
-            _admin(connection, harden.database_statements(name))
+            # Once: a second time would move rows in the catalogues that every later database copies.
+            if connection.execute(harden.IS_OPEN).fetchone() == (True,):
+                _admin(connection, harden.template_statements())
+                _admin(connection, harden.database_statements(name))
     for snapshot in snapshots:
         _fill(endpoint, snapshot)
     # Digests last: they cover the logins, which are the whole server's.
@@ -67,7 +69,8 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
     database = database_name(snapshot)
     quoted = _quoted(database)
     with connect(endpoint, MAINTENANCE, ADMIN) as connection:
-        _admin(connection, f"CREATE DATABASE {quoted}")
+        # Copied as files: through the log, every database's catalogues would be written twice.
+        _admin(connection, f"CREATE DATABASE {quoted} STRATEGY FILE_COPY")
         _admin(connection, harden.database_statements(quoted))
         password = sql.Literal(endpoint.password).as_string(connection)
         for role in (Role.READER, Role.WRITER, Role.OWNER):
@@ -82,6 +85,15 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
         logins = [_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER)]
         entitle_routines(connection, read_routines(connection, snapshot), logins)
         _admin(connection, "VACUUM (ANALYZE, FREEZE)")
+
+
+def unload(endpoint: Endpoint, databases: Sequence[str]) -> None:
+    """Remove databases and their logins, by the names in their catalogues, from a BUILD-mode server."""
+    with connect(endpoint, MAINTENANCE, ADMIN) as connection:
+        for database in databases:
+            _admin(connection, f"DROP DATABASE {_quoted(database)} WITH (FORCE)")
+            for role in (Role.READER, Role.WRITER, Role.OWNER):
+                _admin(connection, f"DROP ROLE {_quoted(login_name(database, role))}")
 
 
 def entitle(connection: Connection, database: str) -> None:

@@ -73,7 +73,10 @@ _COMMON: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_BUILD: Mapping[str, str] = MappingProxyType({"maintenance_work_mem": "128MB", "temp_file_limit": "-1"})
+# A small log: whatever is kept of it lies in every image, and a WRITE sandbox copies it.
+_BUILD: Mapping[str, str] = MappingProxyType(
+    {"maintenance_work_mem": "128MB", "temp_file_limit": "-1", "max_wal_size": "16MB"}
+)
 _READ: Mapping[str, str] = MappingProxyType({"default_transaction_read_only": "on"})
 
 

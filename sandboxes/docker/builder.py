@@ -27,6 +27,7 @@ from sandboxes.docker.channel import Channel
 from sandboxes.docker.client import Engine
 from sandboxes.docker.limits import live_folder
 from sandboxes.scratch import Scratch
+from sandboxes.steps import Step, Unloads
 
 _BOOT_SECONDS = 180
 _STOP_SECONDS = 120
@@ -34,7 +35,7 @@ _STOP_SECONDS = 120
 
 @dataclass(frozen=True, slots=True)
 class Bake:
-    """One image to make: from which base, under which name and labels, with which secret, reached how."""
+    """One image to make: from which base or earlier image, under which name and labels, with which secret."""
 
     engine: Engine
     adapter: Adapter
@@ -44,6 +45,7 @@ class Bake:
     owner: Mapping[str, str]
     channel: Channel
     password: str
+    step: Step | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def bake(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
         InfrastructureError: the engine or the server failed.
     """
     try:
+        if work.step is not None:
+            return _change_server(work, work.step, snapshots)
         return _bake_server(work, snapshots) if work.adapter.recipe.kind == "server" else _bake_files(work, snapshots)
     except (DockerException, RequestException) as fault:
         raise InfrastructureError(
@@ -79,13 +83,50 @@ def _bake_server(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
     with _created(work, ("/bin/sh", "-c", script)) as made:
         secret = (container.password_file(recipe), work.password.encode())
         _copy_in(work.engine, made, recipe, [secret])
-        container.start(work.engine, made)
-        endpoint = work.channel.endpoint(work.engine, made, work.password)
-        container.wait_ready(work.engine, made, work.adapter, endpoint, _BOOT_SECONDS)
+        endpoint = _booted(work, made)
         catalogs = work.adapter.load(endpoint, snapshots)
         work.adapter.shutdown(endpoint)
         _stop(work, made)
         return Baked(_commit(work, made), catalogs)
+
+
+def _change_server(work: Bake, step: Step, snapshots: Sequence[Snapshot]) -> Baked:
+    """Start an earlier image's server, drop and load what changed, stop it cleanly, commit."""
+    adapter = work.adapter
+    if not isinstance(adapter, Unloads):
+        raise InfrastructureError(f"{adapter.name} images cannot be changed", remedy="Bake from the base")
+    argv = (*_serve(work, Mode.BUILD, adapter.recipe.data_dir), *work.channel.options())
+    with _created(work, argv, step.image.ref) as made:
+        endpoint = _booted(work, made)
+        adapter.unload(endpoint, step.dropped)
+        fresh = adapter.load(endpoint, step.added) if step.added else ()
+        adapter.shutdown(endpoint)
+        _stop(work, made)
+        image = _commit(work, made)
+    catalogs = {catalog.snapshot: catalog for catalog in (*fresh, *_renewed(work, image, step.kept))}
+    return Baked(image, tuple(catalogs[snapshot.id] for snapshot in snapshots))
+
+
+def _renewed(work: Bake, image: str, kept: Sequence[Catalog]) -> list[Catalog]:
+    """Return the catalogues of what stayed with digests taken anew: they cover the logins, the whole server's.
+
+    A server started for it alone is asked: to read a file, an engine may open it to write, and the layer would grow.
+    """
+    argv = (*_serve(work, Mode.READ, work.adapter.recipe.data_dir), *work.channel.options())
+    with _created(work, argv, image) as made:
+        endpoint = _booted(work, made)
+        return [
+            catalog.model_copy(update={"state_digest": work.adapter.state_digest(endpoint, catalog.database)})
+            for catalog in kept
+        ]
+
+
+def _booted(work: Bake, made: str) -> Endpoint:
+    """Start a build container and return its server's endpoint once it answers."""
+    container.start(work.engine, made)
+    endpoint = work.channel.endpoint(work.engine, made, work.password)
+    container.wait_ready(work.engine, made, work.adapter, endpoint, _BOOT_SECONDS)
+    return endpoint
 
 
 @runtime_checkable
@@ -113,9 +154,7 @@ def _told(work: Bake, made: str, catalogs: tuple[Catalog, ...]) -> tuple[Catalog
     adapter = work.adapter
     if not isinstance(adapter, _Tells):
         return catalogs
-    container.start(work.engine, made)
-    endpoint = work.channel.endpoint(work.engine, made, work.password)
-    container.wait_ready(work.engine, made, adapter, endpoint, _BOOT_SECONDS)
+    endpoint = _booted(work, made)
     version = adapter.engine_version(endpoint)
     container.kill(work.engine, made)
     return tuple(catalog.model_copy(update={"engine_version": version}) for catalog in catalogs)
@@ -128,9 +167,9 @@ def _serve(work: Bake, mode: Mode, data: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def _created(work: Bake, argv: tuple[str, ...]) -> Iterator[str]:
-    """Create the build container and remove it in the end, whatever happens."""
-    plan = container.Plan(work.base.ref, work.adapter.recipe, Mode.BUILD, argv, work.owner)
+def _created(work: Bake, argv: tuple[str, ...], image: str = "") -> Iterator[str]:
+    """Create the build container, from the base where no image is named; remove it in the end, whatever happens."""
+    plan = container.Plan(image or work.base.ref, work.adapter.recipe, Mode.BUILD, argv, work.owner)
     made = container.create(work.engine, plan, work.channel)
     try:
         yield made

@@ -22,6 +22,7 @@ from sandboxes.docker.channel import FOLDER_PREFIX, Channel, Transport, socket_c
 from sandboxes.docker.client import Engine, connect
 from sandboxes.docker.sandbox import DockerSandbox
 from sandboxes.engine import EnginePolicy, ensure_engine
+from sandboxes.holds import hold
 from sandboxes.images.base import BaseSource, base_image, inspect
 from sandboxes.images.debian import DebianBuild
 from sandboxes.images.local import LocalSource
@@ -67,11 +68,12 @@ class DockerProvider:
         self._hours = expiry_hours
         self._room_mb = write_room_mb
         self._runtime = runtime
-        self._guard = threading.Lock()  # guards the six fields below: nothing starts once `_closed` is set
+        self._guard = threading.Lock()  # guards the seven fields below: nothing starts once `_closed` is set
         self._engine: Engine | None = None
         self._net: dict[str, str] = {}
         self._live: dict[str, DockerSandbox] = {}
         self._locks: dict[str, RunLock] = {}
+        self._uses: list[RunLock] = []
         self._networks: dict[str, str] = {}
         self._closed = False
 
@@ -85,14 +87,19 @@ class DockerProvider:
         ensure_engine(self._policy, notice)
         engine = self._connected()
         runtimes.refuse_unknown(self._runtime, engine.facts)
+        bakery = Bakery(engine.api, self._cache)
+        if brought := bakery.imported(adapter, snapshots):
+            self._use(brought.key)
+            if bakery.usable(brought.key):
+                return brought.snapshot_image()
         base = base_image(adapter.recipe, self._sources(engine), notice)
-        key = image_key(base, adapter, snapshots)
+        self._use(image_key(base, adapter, snapshots))
 
         def build(order: Order) -> Baked:
             """Bake this order's image."""
             return self._bake(engine, adapter, base, order, snapshots)
 
-        return Bakery(engine.api, self._cache).image(adapter, base, key, build, notice).snapshot_image()
+        return bakery.image(adapter, base, snapshots, build, notice).snapshot_image()
 
     def start(self, adapter: Adapter, image: SnapshotImage, mode: Mode, run_id: str) -> DockerSandbox:
         """Start one isolated server and return it ready."""
@@ -140,9 +147,10 @@ class DockerProvider:
         """Remove every sandbox this provider started, its networks and its run locks; idempotent."""
         with self._guard:
             self._closed = True
-            live, held = tuple(self._live.values()), tuple(self._locks.values())
+            live, held = tuple(self._live.values()), (*self._locks.values(), *self._uses)
             made = tuple(self._networks.values())
             self._locks.clear()
+            self._uses.clear()
             self._networks.clear()
         for sandbox in live:
             sandbox.destroy()
@@ -175,7 +183,7 @@ class DockerProvider:
         channel = self._channel(engine, adapter, run_id)
         try:
             owner = self._owner(run_id, channel)
-            work = Bake(engine, adapter, base, order.tag, order.labels, owner, channel, order.password)
+            work = Bake(engine, adapter, base, order.tag, order.labels, owner, channel, order.password, order.step)
             return bake(work, snapshots)
         finally:
             channel.remove()
@@ -224,6 +232,12 @@ class DockerProvider:
                 owner = labels.owner(run_id, lock, time.time(), hours=self._hours)
                 self._networks[run_id] = networks.create(engine, owner.labels())
             return Channel(adapter.recipe, None, self._networks[run_id], engine.host)
+
+    def _use(self, key: str) -> None:
+        """Keep an image from being collected for as long as this provider is open."""
+        lock = hold(self._cache, key)
+        with self._guard:
+            self._uses.append(lock)
 
     def _hold(self, run_id: str) -> None:
         """Say that this run lives, from before its first sandbox on."""
