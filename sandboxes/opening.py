@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cases.errors import InputError
+from cases.errors import EngineUnavailableError, InputError
 from dialect_adapters.contract import ServerRecipe
 from sandboxes.contract import Notice, Provider
 from sandboxes.engine import EnginePolicy, ensure_engine
@@ -36,3 +36,15 @@ def open_provider(
     for removed in found.sweep():
         notice(f"removed a leftover of a dead run: {removed}")
     return found
+
+
+def sweep_left(recipe: ServerRecipe, sandbox: str, notice: Notice) -> None:
+    """Remove what dead runs left where no sandbox is needed any more; an engine that does not answer is left alone."""
+    found = provider(_AUTO[recipe.kind] if sandbox == "auto" else sandbox)
+    try:
+        for removed in found.sweep():
+            notice(f"removed a leftover of a dead run: {removed}")
+    except EngineUnavailableError as error:
+        notice(f"leftovers were not looked for: {error.message}")
+    finally:
+        found.close()

@@ -16,15 +16,18 @@ from cases.pack import PackSettings
 from cases.policy import Policy
 from cases.reading import parse_json, read_text
 from cases.verdicts import ExitCode
+from dialect_adapters.registry import adapter
 from harness.results.run_result import Manifest, RunResult
 from harness.run.earlier import Earlier
 from harness.run.finish import WriteReports
 from harness.run.options import RunConfig, RunOptions, options_from, resolve
 from harness.run.runner import run
 from harness.run.screen import Screen
+from harness.run.select import select
 from harness.store.folder import MANIFEST, RunFolder
 from harness.store.places import PLACES, Places
 from harness.store.reading import read_manifest
+from sandboxes.opening import sweep_left
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,8 @@ def resume(path: Path, moved: Moved, screen: Screen, *, write_reports: WriteRepo
         screen.notice(f"resuming: {len(found.finished)} results are finished and stay")
         with _working_in(places.folder):
             pack = load_pack(places.pack, format=places.pack_format)
+            if earlier.complete(select(pack, config), config.trials):
+                sweep_left(adapter(manifest.dialect).recipe, config.sandbox, screen.notice)
             return run(config, pack, screen, write_reports=write_reports, earlier=earlier)
 
 

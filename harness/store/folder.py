@@ -62,7 +62,9 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the journal; a run that ended before its manifest leaves nothing behind."""
+        """Close the journal, once; a run that ended before its manifest leaves nothing behind."""
+        if self.journal.closed:
+            return
         unused = self.journal.empty and not (self.path / MANIFEST).exists()
         if unused:
             for name in (JOURNAL, PLACES):

@@ -129,6 +129,11 @@ class Journal:
             raise unwritable(self.path, error) from error
 
     @property
+    def closed(self) -> bool:
+        """Return True once it was closed."""
+        return self._stream.closed
+
+    @property
     def empty(self) -> bool:
         """Return True while nothing was written."""
         return self._length() == 0

@@ -51,7 +51,7 @@ def read_manifest(path: Path) -> Manifest:
     Raises: InputError where there is none, or it is damaged.
     """
     if not (path / MANIFEST).is_file():
-        if (path / JOURNAL).is_file() and not (path / JOURNAL).stat().st_size:
+        if (path / JOURNAL).is_file() and not (path / JOURNAL).stat().st_size and not (path / RESULTS).is_file():
             remedy = "Start it again with `sqlassay run`: it has judged nothing yet"
             raise InputError("is a run that ended before its first case", file=path, remedy=remedy)
         remedy = "Name a folder that `sqlassay run` left"

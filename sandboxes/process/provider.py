@@ -19,7 +19,7 @@ from dialect_adapters.contract import Adapter, Endpoint, Mode
 from sandboxes.cache import cache_dir
 from sandboxes.contract import Notice, Sandbox, SnapshotImage
 from sandboxes.labels import owner
-from sandboxes.locks import RunLock
+from sandboxes.locks import RunLock, remove_free
 from sandboxes.process.clusters import prepare_cluster
 from sandboxes.process.files import files_plan
 from sandboxes.process.images import prepare_image
@@ -98,7 +98,10 @@ class ProcessProvider:
 
     def sweep(self) -> tuple[str, ...]:
         """End and remove the workers of dead runs; return what was removed."""
-        return tuple(remove_left_over())
+        removed = tuple(remove_left_over())
+        for path in (cache_dir() / "runs").glob("*.lock"):
+            remove_free(path)
+        return removed
 
     def close(self) -> None:
         """Destroy every sandbox, let go of the runs' locks and end the spawner; nothing starts afterwards."""
