@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-POLICY_VERSION = 1
+POLICY_VERSION = 2
+
+ColumnName = Annotated[str, Field(min_length=1)]
 
 
 class Policy(BaseModel):
@@ -24,6 +26,7 @@ class Policy(BaseModel):
     columns: Literal["position", "name", "any"] = "position"
     extra_columns: Literal["forbid", "allow"] = "forbid"
     required_columns: tuple[int, ...] | None = None
+    ignore_columns: tuple[ColumnName, ...] = ()
     names: Literal["ignore", "match"] = "ignore"
     rel_tol: float = Field(default=1e-9, ge=0)
     abs_tol: float = Field(default=1e-12, ge=0)
@@ -53,7 +56,10 @@ class Policy(BaseModel):
 
 
 class PolicyOverrides(BaseModel):
-    """The fields a pack, a case or a command line sets; unset ones keep the preset's value."""
+    """The fields a pack, a case or a command line sets; unset ones keep the preset's value.
+
+    Where null is a value of the field (`naive_tz`, `truncated`, `required_columns`) a written null sets it.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -66,6 +72,7 @@ class PolicyOverrides(BaseModel):
     columns: Literal["position", "name", "any"] | None = None
     extra_columns: Literal["forbid", "allow"] | None = None
     required_columns: tuple[int, ...] | None = None
+    ignore_columns: tuple[ColumnName, ...] | None = None
     names: Literal["ignore", "match"] | None = None
     rel_tol: float | None = Field(default=None, ge=0)
     abs_tol: float | None = Field(default=None, ge=0)
@@ -85,3 +92,12 @@ class PolicyOverrides(BaseModel):
     uuid_text: bool | None = None
     empty: Literal["columns", "any"] | None = None
     truncated: Literal["gold", "pred", "both"] | None = None
+
+    @property
+    def chosen(self) -> dict[str, object]:
+        """Return the policy fields that are set, and the preset's name apart."""
+        given = {name: getattr(self, name) for name in self.model_fields_set if name != "preset"}
+        return {name: value for name, value in given.items() if value is not None or name in _MAY_BE_NULL}
+
+
+_MAY_BE_NULL = frozenset({"naive_tz", "truncated", "required_columns"})

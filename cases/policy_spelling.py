@@ -11,6 +11,7 @@ from cases.policy import Policy, PolicyOverrides
 from cases.presets import merge, preset
 
 _FIELD_START = re.compile(r"\+(?=[a-z_0-9]+=)")
+_NAMES = ("ignore_columns",)
 
 
 def policy_named(text: str) -> Policy:
@@ -24,15 +25,19 @@ def policy_named(text: str) -> Policy:
         raise InputError(f"{text!r} sets a field twice", field="policy", remedy="Name each field once")
     faults = Faults()
     found = faults.validate(
-        PolicyOverrides, {field: _value(value) for field, value in values.items()}, file="--policy", line=lambda _: None
+        PolicyOverrides,
+        {field: _value(field, value) for field, value in values.items()},
+        file="--policy",
+        line=lambda _: None,
     )
     faults.check()
     return merge(preset(name), found)
 
 
-def _value(text: str) -> object:
-    """Return a field's value: JSON where it is JSON, else the text itself."""
+def _value(field: str, text: str) -> object:
+    """Return a field's value: JSON where it is JSON, else the text itself, of a list of names as a list of one."""
     try:
-        return json.loads(text)
+        value = json.loads(text)
     except ValueError:
-        return text
+        value = text
+    return value if field not in _NAMES or isinstance(value, list) else [text]

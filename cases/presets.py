@@ -57,9 +57,8 @@ def merge(policy: Policy, *overrides: PolicyOverrides | None) -> Policy:
     for override in overrides:
         if override is None:
             continue
-        fields = override.model_dump(exclude_none=True)
-        base = preset(fields.pop("preset")) if "preset" in fields else policy
-        policy = base.model_copy(update={name: getattr(override, name) for name in fields})
+        base = policy if override.preset is None else preset(override.preset)
+        policy = base.model_copy(update=override.chosen)
     return policy
 
 

@@ -16,18 +16,35 @@ _CELLS_LOOKED_AT = 10_000_000
 Kept = tuple[int, ...]
 
 
+def compared(relation: Relation, policy: Policy) -> tuple[int, ...]:
+    """Return the columns of one side that the policy does not ignore by name, case apart."""
+    ignored = {name.casefold() for name in policy.ignore_columns}
+    return tuple(place for place, column in enumerate(relation.columns) if column.name.casefold() not in ignored)
+
+
+def ignored_notes(gold: Relation, pred: Relation, policy: Policy) -> tuple[str, ...]:
+    """Return the notes about columns ignored by name: that some were, and that the gold lacks one of the names."""
+    if not policy.ignore_columns:
+        return ()
+    left_out = any(len(compared(side, policy)) < len(side.columns) for side in (gold, pred))
+    held = {column.name.casefold() for column in gold.columns}
+    absent = any(name.casefold() not in held for name in policy.ignore_columns)
+    return ("ignored_columns",) * left_out + ("ignored_absent",) * absent
+
+
 def kept_choices(gold: Relation, pred: Relation, policy: Policy) -> list[Kept]:
     """Return the sets of gold columns the prediction may answer, largest first; empty where its width rules all out.
 
     There may be more than `most_choices` of them: then the list is one longer than that.
     Raises: InputError where required_columns names a column the gold lacks.
     """
-    width, offered = len(gold.columns), len(pred.columns)
-    required = tuple(sorted(set(range(width) if policy.required_columns is None else policy.required_columns)))
-    if any(not 0 <= column < width for column in required):
+    width, ours, offered = len(gold.columns), compared(gold, policy), len(compared(pred, policy))
+    named = ours if policy.required_columns is None else policy.required_columns
+    if any(not 0 <= column < width for column in named):
         raise InputError(f"the gold has {width} columns", field="required_columns", remedy="Name gold columns from 0")
-    optional = [column for column in range(width) if column not in required]
-    fits = range(len(required), width + 1)
+    required = tuple(sorted(set(named).intersection(ours)))
+    optional = [column for column in ours if column not in required]
+    fits = range(len(required), len(ours) + 1)
     if policy.extra_columns == "forbid":
         sizes = [size for size in fits if size == offered]
     elif policy.columns == "position":
@@ -44,9 +61,9 @@ def most_choices(gold: Relation, pred: Relation) -> int:
     return max(_FEWEST_CHOICES, min(_MOST_CHOICES, _CELLS_LOOKED_AT // max(1, cells)))
 
 
-def by_position(kept: Kept) -> tuple[int, ...]:
-    """Map the kept gold columns to the first predicted ones; extra columns trail."""
-    return tuple(range(len(kept)))
+def by_position(kept: Kept, pred: Relation, policy: Policy) -> tuple[int, ...]:
+    """Map the kept gold columns to the first predicted ones that are not ignored; extra columns trail."""
+    return compared(pred, policy)[: len(kept)]
 
 
 def by_name(kept: Kept, gold: Relation, pred: Relation) -> tuple[int, ...] | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from cases.policy import Policy
 from cases.relation import Relation
 from harness.compare.cells import brief
+from harness.compare.columns import compared, ignored_notes
 from harness.compare.joint import Joint, Table
 from harness.compare.judge import Judgement, Mapping, judge, row_judge
 from harness.compare.matching import Budget, OutOfBudgetError
@@ -35,6 +36,7 @@ _REASONS = {
     "truncated": "a cut result proves nothing",
     "budget": "too many ways to pair rows or columns to decide within the step budget",
     "cut_tie": "the LIMIT cuts a tie, and hidden keys cannot be checked on the prediction",
+    "ignore_columns": "every column of the gold is ignored by name, so nothing is left to compare",
     "gold_nulls_order": "the gold itself does not place NULLs where nulls_order says",
     "gold_nondeterministic": "the gold gave other rows when run again, so its order proves nothing",
 }
@@ -74,10 +76,10 @@ def explained(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder |
     comparison = Comparison(
         found.verdict,
         found.rule,
-        _reason(gold, pred, found),
+        _reason(gold, pred, policy, found),
         policy.digest,
         columns=_faced(found.kept, found.mapping, len(gold.columns)),
-        flags=found.flags,
+        flags=(*found.flags, *ignored_notes(gold, pred, policy)),
     )
     if found.verdict == "match":
         return comparison
@@ -86,10 +88,11 @@ def explained(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder |
     return replace(with_rows, looser=looser)
 
 
-def _reason(gold: Relation, pred: Relation, found: Judgement) -> str:
+def _reason(gold: Relation, pred: Relation, policy: Policy, found: Judgement) -> str:
     """Say in one line why the verdict is what it is."""
     if found.rule == "columns":
-        return f"the gold has {len(gold.columns)} columns, the prediction {len(pred.columns)}"
+        ours, theirs = len(compared(gold, policy)), len(compared(pred, policy))
+        return f"the gold has {ours} columns, the prediction {theirs}" + " to compare" * bool(policy.ignore_columns)
     if found.rule == "row_count":
         return f"the gold has {len(gold.rows)} rows, the prediction {len(pred.rows)}"
     if found.verdict == "match" and found.rule in _MATCHES:
@@ -109,7 +112,7 @@ def _with_rows(gold: Relation, pred: Relation, policy: Policy, found: Judgement,
     """Attach missing and extra rows and the first difference, under the mapping used or the likeliest one."""
     if not (gold.rows or pred.rows) or (found.mapping is None and found.rule not in ("joint_columns", "row_count")):
         return comparison
-    kept, mapping = found.kept or tuple(range(len(gold.columns))), found.mapping
+    kept, mapping = found.kept or compared(gold, policy), found.mapping
     if mapping is None:
         mapping = _likeliest(gold, pred, kept, policy, found.joint)
     if mapping is None:
@@ -143,7 +146,7 @@ def _likeliest(
         free = next((choice for choice in choices if choice not in taken.values()), None)
         if free is not None:
             taken[place] = free
-    left = [column for column in range(len(pred.columns)) if column not in taken.values()]
+    left = [column for column in compared(pred, policy) if column not in taken.values()]
     for place, column in enumerate(kept):
         name = gold.columns[column].name.casefold()
         named = next((other for other in left if pred.columns[other].name.casefold() == name), None)

@@ -40,10 +40,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Joint:
-    """The keys of the gold columns kept and of every predicted column, and the rules they were made under."""
+    """The keys of the gold columns kept and of the predicted columns offered, and the rules they were made under."""
 
     sides: tuple[Table, Table]
     kept: Kept
+    offered: Kept
     rules: Rules
     encoded: Encoded
 
@@ -52,4 +53,5 @@ class Joint:
         if any(own != self.rules for own in rules):
             return None
         keys = self.encoded
-        return [Encoded((keys.gold[place],), (keys.pred[other],), keys.loose) for place, other in enumerate(mapping)]
+        theirs = [keys.pred[self.offered.index(other)] for other in mapping]
+        return [Encoded((ours,), (pred,), keys.loose) for ours, pred in zip(keys.gold, theirs, strict=True)]

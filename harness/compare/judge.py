@@ -11,7 +11,7 @@ from cases.policy import Policy
 from cases.relation import Relation, Row
 from harness.compare.bags import same_bag, same_rows
 from harness.compare.cells import Rules
-from harness.compare.columns import Kept, by_name, by_position, kept_choices, most_choices, names_agree
+from harness.compare.columns import Kept, by_name, by_position, compared, kept_choices, most_choices, names_agree
 from harness.compare.encode import encode
 from harness.compare.joint import Joint, Table
 from harness.compare.matching import Budget, OutOfBudgetError
@@ -42,6 +42,8 @@ class Judgement:
 
 def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None, *, steps: int = _STEPS) -> Judgement:
     """Compare two relations rule by rule; the first that decides is named. `steps` bounds pairing and search."""
+    if gold.columns and not compared(gold, policy):
+        return Judgement("undecided", "ignore_columns")
     if policy.truncated is not None:
         return _truncated(gold, pred, policy, order)
     if not gold.rows and not pred.rows:
@@ -84,7 +86,7 @@ def _both_empty(gold: Relation, pred: Relation, policy: Policy) -> Judgement:
     if policy.empty == "any":
         return Judgement("match", "empty", flags=("vacuous",))
     for kept in kept_choices(gold, pred, policy):
-        mapping = by_position(kept) if policy.columns == "position" else by_name(kept, gold, pred)
+        mapping = by_position(kept, pred, policy) if policy.columns == "position" else by_name(kept, gold, pred)
         if policy.columns == "any" and policy.names == "ignore":
             return Judgement("match", "empty", kept, flags=("vacuous",))
         if mapping is not None and (policy.names == "ignore" or names_agree(kept, mapping, gold, pred)):
@@ -119,8 +121,11 @@ def _judge_choice(
     """Compare with these gold columns kept."""
     if policy.columns == "any":
         return _judge_any(gold, pred, kept, policy, order, steps)
-    mapping = by_position(kept) if policy.columns == "position" else by_name(kept, gold.relation, pred.relation)
-    if mapping is None or (policy.names == "match" and not names_agree(kept, mapping, gold.relation, pred.relation)):
+    theirs = pred.relation
+    mapping = (
+        by_position(kept, theirs, policy) if policy.columns == "position" else by_name(kept, gold.relation, theirs)
+    )
+    if mapping is None or (policy.names == "match" and not names_agree(kept, mapping, gold.relation, theirs)):
         return Judgement("mismatch", "names", kept)
     if _ladder(gold, pred, kept, mapping, policy, order):
         return Judgement("match", "exact", kept, mapping)
@@ -207,9 +212,9 @@ def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: Gold
     """Look for one joint column permutation: as they stand, by value signatures, then by search."""
     if len(gold.rows) != len(pred.rows) and policy.multiplicity == "bag":
         return Judgement("mismatch", "row_count", kept)
-    guesses = (by_position, lambda columns: _by_sums(gold, pred, columns)) if policy.names == "ignore" else ()
-    for guess in guesses:
-        mapping = guess(kept)
+    offered = compared(pred.relation, policy)
+    guesses = _guesses(gold, pred, kept, offered) if policy.names == "ignore" else iter(())
+    for mapping in guesses:
         if mapping is not None and _ladder(gold, pred, kept, mapping, policy, order):
             return Judgement("match", "exact", kept, mapping)
     budget = Budget(30 * steps + 8 * len(gold.rows) * (len(kept) + len(pred.relation.columns)))
@@ -219,10 +224,16 @@ def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: Gold
         return Judgement("undecided", "budget", kept)
 
 
-def _by_sums(gold: Table, pred: Table, kept: Kept) -> Mapping | None:
+def _guesses(gold: Table, pred: Table, kept: Kept, offered: Mapping) -> Iterator[Mapping | None]:
+    """Yield the mappings that are soon tried: the columns as they stand, then those with equal sums."""
+    yield offered[: len(kept)]
+    yield _by_sums(gold, pred, kept, offered)
+
+
+def _by_sums(gold: Table, pred: Table, kept: Kept, offered: Mapping) -> Mapping | None:
     """Guess the mapping from order-free sums of cell hashes; None where cells cannot be hashed or sums repeat."""
     try:
-        sums: dict[int, int] = {sum(map(hash, column)): index for index, column in enumerate(pred.columns)}
+        sums: dict[int, int] = {sum(map(hash, pred.columns[index])): index for index in offered}
         mapping = [sums.get(sum(map(hash, gold.columns[column]))) for column in kept]
     except Exception:  # noqa: BLE001 (a foreign value's hash may raise anything; the search does without)
         return None
@@ -237,7 +248,9 @@ def _searched(
     unsure: Judgement | None = None
     last: Judgement | None = None
     rules = Rules.of(policy, *(column.kind for table in (gold, pred) for column in table.relation.columns))
-    joint = Joint((gold, pred), kept, rules, encode([gold.columns[column] for column in kept], pred.columns, rules))
+    offered = compared(pred.relation, policy)
+    coded = encode([gold.columns[column] for column in kept], [pred.columns[column] for column in offered], rules)
+    joint = Joint((gold, pred), kept, offered, rules, coded)
     for mapping in _candidates(gold, pred, joint, policy, order, budget):
         budget.spend(30 * len(gold.rows) * (len(kept) + 1))
         last = _verified(gold, pred, kept, mapping, policy, order, steps, joint)
@@ -256,7 +269,7 @@ def _candidates(
     kept, coded = joint.kept, joint.encoded
     marked = policy.names == "match"
     gold_marks = tuple(gold.relation.columns[column].name.casefold() if marked else "" for column in kept)
-    pred_marks = tuple(column.name.casefold() if marked else "" for column in pred.relation.columns)
+    pred_marks = tuple(pred.relation.columns[column].name.casefold() if marked else "" for column in joint.offered)
     as_sets = policy.multiplicity == "set"
     rows = _row_order(gold, pred, policy, order)
     for ours, theirs in rows:
@@ -271,7 +284,8 @@ def _candidates(
             coded.loose,
             as_sets,
         )
-        yield from mappings(_distinct(problem) if as_sets else problem, budget)
+        found = mappings(_distinct(problem) if as_sets else problem, budget)
+        yield from (tuple(joint.offered[place] for place in mapping) for mapping in found)
 
 
 def _picker(marks: list[int | None]) -> Callable[[Cells], Cells]:

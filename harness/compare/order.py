@@ -10,6 +10,7 @@ from itertools import groupby, product
 from cases.policy import Policy
 from cases.relation import Relation, Row
 from harness.compare.cells import Atom, Rules, canonical
+from harness.compare.columns import compared
 from harness.results.parsed import OrderFacts, OrderKey
 
 Key = tuple[Atom, ...]
@@ -221,7 +222,7 @@ def _places(keys: Sequence[OrderKey], width: int) -> tuple[int, ...]:
 
 def _agrees(rules: Rules, order: GoldOrder, gold: Relation, probe: Relation) -> bool:
     """Tell whether the probe shows the gold's rows group by group; a cut last group may hold other members."""
-    width = tuple(range(len(gold.columns)))
+    width = compared(gold, rules.policy)
     last = order.groups[-1] if order.groups and order.cut_tie else None
     ours = Counter(
         (group, _key(rules, row, width)) for group, row in zip(order.groups, gold.rows, strict=True) if group != last

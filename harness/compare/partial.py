@@ -8,6 +8,7 @@ from collections.abc import Hashable, Sequence
 from cases.policy import Policy
 from cases.relation import Relation
 from harness.compare.cells import Rules
+from harness.compare.columns import compared
 from harness.compare.encode import encode
 from harness.compare.joint import Joint
 from harness.compare.loose import pair_class
@@ -21,8 +22,8 @@ def partial_credit(gold: Relation, predicted: Relation, policy: Policy) -> float
 
     Each predicted column serves one gold column. All columns found means scrambled rows or a wrong order: no credit.
     """
-    width = len(gold.columns)
-    kept = range(width) if policy.required_columns is None else sorted(set(policy.required_columns) & set(range(width)))
+    ours = compared(gold, policy)
+    kept = ours if policy.required_columns is None else sorted(set(policy.required_columns) & set(ours))
     if len(gold.rows) != len(predicted.rows) or not gold.rows or not kept:
         return 0.0
     edges = column_edges(gold, predicted, kept, policy)
@@ -35,21 +36,22 @@ def column_edges(
 ) -> list[list[int]]:
     """Return, for each kept gold column, the predicted columns that hold the same bag of values."""
     rules = Rules.of(policy, *(column.kind for column in (*gold.columns, *pred.columns)))
+    offered = compared(pred, policy)
     special = rules != Rules.of(policy)
     if joint is not None and joint.kept == tuple(kept):
         coded = joint.encoded
     else:
-        theirs = [_cells(pred, index) for index in range(len(pred.columns))]
+        theirs = [_cells(pred, index) for index in offered]
         coded = encode([_cells(gold, column) for column in kept], theirs, rules)
     sums = [sum(map(hash, keys)) for keys in coded.pred]
     bags: dict[int, Counter[Hashable]] = {}
     edges: list[list[int]] = []
     for column, keys in zip(kept, coded.gold, strict=True):
         total = sum(map(hash, keys))
-        near = [index for index, other in enumerate(sums) if other == total]  # equal bags have equal sums
-        bags |= {index: Counter(coded.pred[index]) for index in near if index not in bags}
+        near = [place for place, other in enumerate(sums) if other == total]  # equal bags have equal sums
+        bags |= {place: Counter(coded.pred[place]) for place in near if place not in bags}
         bag = Counter(keys) if near else Counter[Hashable]()
-        alike = [index for index in near if bags[index] == bag]
+        alike = [offered[place] for place in near if bags[place] == bag]
         undecided = special or not coded.loose.isdisjoint(bag)
         pairs = {index: Rules.of(policy, gold.columns[column].kind, pred.columns[index].kind) for index in alike}
         edges.append([i for i in alike if not undecided or _same_bag(_cells(gold, column), _cells(pred, i), pairs[i])])

@@ -22,7 +22,7 @@ from cases.policy import Policy
 from cases.relation import Column, Relation, Row
 from harness.compare.canonical import Writer, definite, row_bytes
 from harness.compare.cells import Rules
-from harness.compare.columns import Kept, by_name, by_position, kept_choices, names_agree
+from harness.compare.columns import Kept, by_name, by_position, compared, ignored_notes, kept_choices, names_agree
 from harness.compare.evidence import explained
 from harness.compare.judge import Judgement, judge
 from harness.results.verdicts import Comparison
@@ -60,6 +60,8 @@ def compare_streams(
     """
     _refuse(policy)
     heads = Relation(gold_columns, ()), Relation(predicted_columns, ())
+    if gold_columns and not compared(heads[0], policy):
+        return explained(*heads, policy, None, judge(*heads, policy, None))
     places = _places(*heads, policy)
     if places is None:
         empty = next(iter(gold_rows), None) is None and next(iter(predicted_rows), None) is None
@@ -75,7 +77,9 @@ def compare_streams(
     faced = dict(zip(*places, strict=True))
     verdict, rule, reason = _verdict(gold, pred, rules, in_order=policy.row_order == "exact")
     mapping = tuple(faced.get(index) for index in range(len(gold_columns)))
-    return Comparison(verdict, rule, reason, policy.digest, columns=mapping, flags=("streamed",))
+    return Comparison(
+        verdict, rule, reason, policy.digest, columns=mapping, flags=("streamed", *ignored_notes(*heads, policy))
+    )
 
 
 def _refuse(policy: Policy) -> None:
@@ -115,7 +119,7 @@ def _places(gold: Relation, pred: Relation, policy: Policy) -> tuple[Kept, Kept]
     kept = next(iter(kept_choices(gold, pred, policy)), None)
     if kept is None:
         return None
-    mapping = by_position(kept) if policy.columns == "position" else by_name(kept, gold, pred)
+    mapping = by_position(kept, pred, policy) if policy.columns == "position" else by_name(kept, gold, pred)
     if mapping is None or (policy.names == "match" and not names_agree(kept, mapping, gold, pred)):
         return None
     return kept, mapping

@@ -25,6 +25,8 @@ FLAGS = {
     "keys_unknown": "the gold's order keys could not be read, so every row's place counts",
     "gold_nondeterministic": "the gold gave other rows when it was run again",
     "gold_nulls_order": "the gold does not place NULLs where the policy says",
+    "ignored_columns": "columns are left out by name, as ignore_columns says",
+    "ignored_absent": "ignore_columns names a column the gold does not have",
     "truncated": "one result was cut, so equal rows prove nothing",
 }
 

@@ -57,7 +57,7 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         gold_status="native" if evidence.gold_sql is not None else "unavailable",
         partial=execution.partial if execution else None,
         policy_digest=evidence.policy.digest,
-        policy_overrides=None if case.policy is None else case.policy.model_dump(mode="json", exclude_none=True),
+        policy_overrides=None if case.policy is None else case.policy.model_dump(mode="json", exclude_unset=True),
         order_required=case.order_required,
         allow_extra_predicted_columns=case.allow_extra_predicted_columns,
         scenario=case.scenario,

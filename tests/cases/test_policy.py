@@ -64,6 +64,23 @@ def test_later_overrides_win_and_a_preset_replaces_what_lies_below() -> None:
     )
 
 
+def test_a_written_null_sets_a_field_that_may_be_null() -> None:
+    """A case takes the zone back that its preset names; where null is no value it says nothing."""
+    assert merge(preset("cross_dialect"), PolicyOverrides(naive_tz=None)).naive_tz is None
+    assert merge(preset("cross_dialect"), PolicyOverrides(columns="name")).naive_tz == "UTC"
+    assert merge(Policy(rel_tol=0.5), PolicyOverrides(rel_tol=None)).rel_tol == 0.5
+
+
+def test_names_to_ignore_replace_those_below_and_are_never_empty() -> None:
+    """A case's list takes the pack's place, and an empty name is refused."""
+    pack, own = PolicyOverrides(ignore_columns=("a",)), PolicyOverrides(ignore_columns=("b",))
+    assert merge(Policy(), pack, own).ignore_columns == ("b",)
+    assert merge(Policy(), pack, PolicyOverrides(ignore_columns=())).ignore_columns == ()
+    assert Policy(ignore_columns=("a",)).digest != Policy().digest
+    with pytest.raises(ValidationError):
+        Policy(ignore_columns=("",))
+
+
 @pytest.mark.parametrize(("required", "row_order"), [(True, "keys"), (False, "ignore"), (None, "auto")])
 def test_a_case_says_whether_order_counts(required: bool | None, row_order: str) -> None:
     """order_required true demands the gold's keys, false ignores order, silence leaves it to the gold."""

@@ -188,6 +188,26 @@ def test_partial_credit_is_the_share_of_gold_columns_found_as_value_bags(
     assert partial_credit(relation(*gold), relation(*pred), policy) == credit
 
 
+def test_partial_credit_leaves_ignored_columns_out() -> None:
+    """A column ignored by name neither earns credit nor serves as a predicted column."""
+    gold = Relation((Column("a"), Column("b"), Column("t")), ((1, 5, 7), (2, 6, 7)))
+    pred = Relation((Column("t"), Column("x"), Column("y")), ((5, 1, 0), (6, 2, 0)))
+    assert partial_credit(gold, pred, Policy(columns="any", ignore_columns=("T",))) == 0.5
+    assert partial_credit(gold, pred, Policy(columns="any")) == 2 / 3
+
+
+def test_ignored_columns_are_noted() -> None:
+    """The evidence says that columns were left out, and that a name meets no gold column."""
+    gold, pred = Relation((Column("a"), Column("t")), ((1, 5),)), Relation((Column("a"), Column("T")), ((2, 6),))
+    found = compare(gold, pred, Policy(ignore_columns=("t", "gone")))
+    assert found.flags == ("ignored_columns", "ignored_absent")
+    assert (found.columns, found.reason) == ((0, None), "rows differ; row 0, column 'a': 1 is not 2")
+    narrow = Relation((Column("t"),), ((5,),))
+    assert compare(gold, narrow, Policy(ignore_columns=("t",))).reason == (
+        "the gold has 1 columns, the prediction 0 to compare"
+    )
+
+
 def test_partial_credit_looks_at_required_columns_only() -> None:
     """Optional gold columns count neither for nor against."""
     policy = Policy(required_columns=(0, 1))

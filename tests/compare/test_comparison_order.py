@@ -116,6 +116,15 @@ def test_a_probe_that_contradicts_the_gold_makes_order_undecided(probe: Relation
     assert compare(GOLD, GOLD, resolved, order=order).verdict == "match"
 
 
+def test_a_volatile_column_ignored_by_name_contradicts_nothing() -> None:
+    """The gold's second run shows another clock in a column that does not count."""
+    gold, probe = relation(("a", 10), ("b", 10), ("c", 10)), relation(("b", 11, 1), ("a", 11, 1), ("c", 11, 2))
+    policy = Policy(ignore_columns=("c1",))
+    assert judged(gold, relation(("b", 5), ("a", 5), ("c", 5)), policy, facts(None), probe) == "match"
+    assert judged(gold, relation(("a", 5), ("c", 5), ("b", 5)), policy, facts(None), probe) == "mismatch"
+    assert judged(gold, relation(("a", 5), ("c", 5), ("b", 5)), STRICT, facts(None), probe) == "mismatch"
+
+
 def test_a_probe_may_show_tied_rows_in_another_order() -> None:
     """Ties come in any order each time: the probe still agrees with the gold."""
     probe = relation(("b", 1), ("a", 1), ("c", 2))

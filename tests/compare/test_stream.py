@@ -157,6 +157,18 @@ def test_verdict_and_rule(gold: list[Row], pred: list[Row], fields: dict[str, An
         assert found.reason == f"the gold has {len(gold)} rows, the prediction {len(pred)}"
 
 
+def test_ignored_columns_are_left_out_of_the_sums() -> None:
+    """A column ignored by name counts on neither side; with no other column nothing is claimed."""
+    policy = Policy(ignore_columns=("C1",))
+    gold, pred = [(1, "a"), (2, "b")], [(2, "x"), (1, "y")]
+    found = compare_streams(gold, pred, gold_columns=columns(2), predicted_columns=columns(2), policy=policy)
+    assert (found.verdict, found.columns) == ("match", (0, None))
+    assert found.flags == ("streamed", "ignored_columns")
+    nothing = Policy(ignore_columns=("c0", "c1"))
+    found = compare_streams(gold, pred, gold_columns=columns(2), predicted_columns=columns(2), policy=nothing)
+    assert (found.verdict, found.rule) == ("undecided", "ignore_columns")
+
+
 def test_cells_do_not_run_into_each_other() -> None:
     """Where one cell ends is part of what is hashed, inside arrays too."""
     assert streamed([("a", "bc")], [("ab", "c")], 2).verdict == "mismatch"
