@@ -253,7 +253,7 @@ DAMAGE: list[tuple[str, Any, str]] = [
     ("a side twice", lambda run: _edited(run, b'"predicted"', b'"gold"'), "same.0.jsonl.gz:2:side: side gold stands"),
     ("one side only", _half, "same.0.jsonl.gz:predicted: has no predicted rows"),
     ("a format to come", lambda run: _edited(run, b'"format":1', b'"format":2'), ":1:format: format 2 is not known"),
-    ("no manifest", lambda run: (run / "manifest.json").unlink(), "is a run that ended before its first case"),
+    ("no manifest", lambda run: (run / "manifest.json").unlink(), "is no run folder: it has no manifest.json"),
     ("no results", lambda run: (run / "results.jsonl").unlink(), "has no results.jsonl: the run did not finish"),
     ("a torn manifest", lambda run: (run / "manifest.json").write_text("{"), "manifest.json:1: not JSON"),
     ("another manifest", lambda run: (run / "manifest.json").write_text('{"format": 9}'), "manifest.json:format: "),
