@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from cases.isolation import IsolationLevel
 from cases.policy import PolicyOverrides
 from cases.storable import storable
 
@@ -47,6 +48,7 @@ class Case(BaseModel):
     rules: str | None = None
     pii_columns: tuple[str, ...] = ()
     clock: datetime | None = None
+    isolation: IsolationLevel | None = None
     timeout: float | None = Field(default=None, gt=0)
     row_limit: int | None = Field(default=None, gt=0)
     turns: tuple[dict[str, Any], ...] = ()

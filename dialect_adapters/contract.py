@@ -114,6 +114,13 @@ class Session(Protocol):
         """Undo whatever the statement did; raises SessionLostError where the connection is gone."""
         ...
 
+    def reset(self) -> bool:
+        """Put the login back to how it was opened, once its transaction is over; never raises.
+
+        False where it could not be done, or where a fresh login costs no more: the session is then closed.
+        """
+        ...
+
     def cancel(self) -> None:
         """Ask the engine from outside to stop the running statement; callable from another thread, never raises."""
         ...

@@ -37,11 +37,13 @@ def execute(
     *,
     kill: Callable[[], None],
     died_of_memory: Callable[[], bool],
+    keep: Callable[[Session], None] | None = None,
 ) -> Executed:
     """Run one statement, exactly as given, in a session of its own and undo whatever it did.
 
     The harness clock decides: past `limits.timeout` the session is cancelled, a second later the sandbox is
-    killed, and rows that arrive late are still a timeout.
+    killed, and rows that arrive late are still a timeout. A session that could be put back to how it was opened is
+    handed to `keep`; every other one, and each where nobody keeps any, is closed.
 
     Raises:
         SandboxLostError: the sandbox died and neither our deadline nor a resource limit explains it.
@@ -50,11 +52,19 @@ def execute(
         return Executed(Failure(FailureKind.ERROR, "the statement is empty"), tainted=False)
     session = _opened(open_session, limits)
     watchdog = _Watchdog(limits.timeout, session.cancel, kill)
+    kept = False
     try:
-        return _judged(session, sql, limits, watchdog, died_of_memory)
+        executed = _judged(session, sql, limits, watchdog, died_of_memory)
+        watchdog.stop()
+        # A cancel that was sent may arrive late: such a session is left, and so is one that gave up at a limit.
+        if keep is not None and not (executed.tainted or watchdog.expired) and session.reset():
+            keep(session)
+            kept = True
+        return executed
     finally:
         watchdog.stop()
-        session.close()
+        if not kept:
+            session.close()
 
 
 _TOO_LARGE = frozenset({FailureKind.TOO_MANY_ROWS, FailureKind.TOO_MANY_BYTES})

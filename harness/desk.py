@@ -8,6 +8,7 @@ from datetime import datetime
 
 from cases.case import Case
 from cases.catalog import Catalog
+from cases.isolation import IsolationLevel, stricter
 from cases.pack import Pack
 from cases.policy import Policy
 from dialect_adapters.contract import GrammarRules, Limits, Pins
@@ -35,6 +36,11 @@ class Rules:
     day: datetime
     metrics: tuple[Metric, ...]
     settings: MetricSettings
+    level: IsolationLevel = "run"
+
+    def isolation(self, case: Case) -> IsolationLevel:
+        """Return how far a case's queries are kept apart: a case may tighten the run's level, never loosen it."""
+        return stricter(self.level, case.isolation)
 
     def pins(self, case: Case, flags: Sequence[str]) -> Pins:
         """Return the session pins of one statement: its case's clock, else the run's.

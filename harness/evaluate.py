@@ -22,6 +22,7 @@ from harness.results.evidence import Evidence, Execution, GoldAnswer, Score
 from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import GuardVerdict
 from harness.route import Route, resolve_route
+from sandboxes.station import Care
 
 Decision = tuple[Verdict, str]
 
@@ -164,7 +165,8 @@ def _execute(
     limits, pins = desk.rules.case_limits(case), desk.rules.pins(case, flags)
     try:
         if case.query_type == "dql":
-            outcome = desk.station.run(snapshot_id, sql, limits, pins, flagged=bool(flags))
+            level, care = desk.rules.isolation(case), Care.FLAGGED if flags else Care.PLAIN
+            outcome = desk.station.run(snapshot_id, sql, limits, pins, level=level, care=care)
         else:
             outcome = desk.station.change(snapshot_id, plan(case, sql, desk.rules.dialect), limits, pins)
     except GoldBrokenError as error:

@@ -17,6 +17,7 @@ from harness.guard import check
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import ParsedQuery
 from harness.store.gold_cache import GoldCache, GoldKey
+from sandboxes.station import Care
 
 _log = logging.getLogger("sqlassay.gold")
 
@@ -42,8 +43,9 @@ def _answer(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
     if kept is not None:
         return GoldAnswer(sql, parsed, kept.relation, kept.probe, seconds=kept.seconds, cached=True)
     try:
-        outcome = _run(case, sql, pins, desk)
-        probe = _probe(case, parsed, pins, desk) if isinstance(outcome, Rows) else None
+        plain = verdict.allowed and not verdict.flags
+        outcome = _run(case, sql, pins, desk, plain=plain)
+        probe = _probe(case, parsed, pins, desk, plain=plain) if isinstance(outcome, Rows) else None
     except SandboxStartError:
         raise
     except InfrastructureError as error:
@@ -80,16 +82,18 @@ def _answer_change(case: Case, sql: str, parsed: ParsedQuery, pins: Pins, desk: 
     return GoldAnswer(sql, parsed, None, seconds=outcome.seconds, changed=outcome)
 
 
-def _run(case: Case, sql: str, pins: Pins, desk: Desk) -> Outcome:
-    """Run one gold statement under gold's own limits."""
-    return desk.station.run(case.snapshot, sql, desk.rules.gold_limits, pins)
+def _run(case: Case, sql: str, pins: Pins, desk: Desk, *, plain: bool) -> Outcome:
+    """Run one gold statement under gold's own limits; one the guard would let through may use a kept login."""
+    level = desk.rules.isolation(case)
+    care = Care.PLAIN if plain else Care.UNKNOWN
+    return desk.station.run(case.snapshot, sql, desk.rules.gold_limits, pins, level=level, care=care)
 
 
-def _probe(case: Case, parsed: ParsedQuery, pins: Pins, desk: Desk) -> Relation | None:
+def _probe(case: Case, parsed: ParsedQuery, pins: Pins, desk: Desk, *, plain: bool) -> Relation | None:
     """Run the gold once more with its hidden order keys, to learn tie groups and cut ties; None where impossible."""
     if parsed.order is None or parsed.order.probe_sql is None:
         return None
-    outcome = _run(case, parsed.order.probe_sql, pins, desk)
+    outcome = _run(case, parsed.order.probe_sql, pins, desk, plain=plain)
     if isinstance(outcome, Rows):
         return outcome.relation
     _log.info("case %s: hidden order keys could not be read (%s)", case.id, outcome)

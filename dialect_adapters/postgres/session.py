@@ -9,7 +9,7 @@ import psycopg
 
 from cases.errors import InputError
 from cases.relation import Relation
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError
+from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
 from dialect_adapters.postgres.clock import check_clock, set_clock
 from dialect_adapters.postgres.values import relation_of
 from dialect_adapters.postgres.wire import Wire
@@ -66,6 +66,20 @@ class PostgresSession:
             return
         self._wire.deadline(1.0)
         self._wire.simple("ROLLBACK")
+
+    def reset(self) -> bool:
+        """Discard what a session can hold: settings, plans, cursors, temporary tables, locks, sequence values.
+
+        What DISCARD ALL leaves, as the state of random(), only a function that the guard flags could have changed.
+        """
+        if self._wire.broken:
+            return False
+        try:
+            self._wire.deadline(1.0)
+            self._wire.simple("DISCARD ALL")
+        except (SessionLostError, StatementError):
+            return False
+        return True
 
     def cancel(self) -> None:
         """Ask the server to stop the running statement, over a connection of its own."""

@@ -115,6 +115,10 @@ class SqliteSession:
             self._explain_loss()
             raise
 
+    def reset(self) -> bool:
+        """Return False: a statement's process ends with it, whatever it did to itself."""
+        return False
+
     def cancel(self) -> None:
         """Ask the worker's parent to kill this session's process, over a connection of its own."""
         with contextlib.suppress(OSError, SessionLostError), _connect(self._endpoint) as sock:

@@ -29,6 +29,10 @@ class BareSession:
     def rollback(self) -> None:
         """Undo nothing."""
 
+    def reset(self) -> bool:
+        """Return False: what the statement did to the login stays."""
+        return False
+
     def cancel(self) -> None:
         """Ask the engine to stop the statement."""
         self._session.cancel()

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from cases.isolation import IsolationLevel
 from cases.verdicts import ExitCode
 from harness.results.case_result import CaseResult, Timing
 
@@ -17,13 +18,19 @@ class _Record(BaseModel):
 
 
 class IsolationRecord(_Record):
-    """How the sandboxes of a run were isolated and which limits were off here."""
+    """How the sandboxes of a run were isolated and which limits were off here.
+
+    Gold and predictions have servers of their own, at the run's level each; `stricter` counts cases kept apart further.
+    """
 
     provider: str
     method: str
     network: str
     limits: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    level: IsolationLevel = "run"
+    gold_level: IsolationLevel = "run"
+    stricter: dict[IsolationLevel, int] = {}
 
 
 class Manifest(_Record):
@@ -79,6 +86,23 @@ class Threshold(_Record):
     held: bool
 
 
+class SandboxFigures(_Record):
+    """What the pool of prediction servers did: servers started and replaced, and the seconds of its hand-outs.
+
+    Those of a server that nothing had run on are counted apart as `fresh`.
+    """
+
+    started: int
+    replaced: int
+    handouts: int
+    median: float | None
+    p95: float | None
+    longest: float | None
+    fresh: int
+    fresh_median: float | None
+    fresh_p95: float | None
+
+
 class RunResult(_Record):
     """What a finished (or interrupted) run is: the only input of every report.
 
@@ -97,6 +121,7 @@ class RunResult(_Record):
     blocked: int
     disagreements: tuple[str, ...] = ()
     percentiles: dict[str, float | None] = {}
+    sandboxes: SandboxFigures | None = None
     thresholds: tuple[Threshold, ...] = ()
     problems: tuple[str, ...] = ()
     breaches: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from harness.agents.callable import START_SECONDS, CallableAgent
 from harness.agents.contract import Agent
 from harness.agents.file import FileAgent
 from harness.agents.request import AgentRequest
-from harness.desk import Desk
+from harness.desk import Rules
 from harness.run.options import RUNS, RunConfig
 from sandboxes.cache import cache_dir
 
@@ -34,25 +34,30 @@ class Asker:
     unused: tuple[str, ...] = ()
     agent_digest: str | None = None
 
-    def ask(self, case: Case, trial: int, desk: Desk) -> Prediction:
+    @property
+    def waits(self) -> bool:
+        """Return whether an answer may take time; one that is written already does not."""
+        return not isinstance(self.agent, FileAgent)
+
+    def ask(self, case: Case, trial: int, rules: Rules) -> Prediction:
         """Return the agent's prediction; the request holds nothing of the gold."""
         request = AgentRequest(
             case_id=case.id,
             question=case.question,
             evidence=case.evidence,
-            dialect=desk.rules.dialect,
-            schema_ddl=desk.rules.image.catalog(case.snapshot).ddl,
+            dialect=rules.dialect,
+            schema_ddl=rules.image.catalog(case.snapshot).ddl,
             routes=self.routes,
             trial=trial,
             deadline=self.timeout,
-            context=_context(case, desk),
+            context=_context(case, rules),
         )
         return self.agent.predict(request)
 
 
-def _context(case: Case, desk: Desk) -> dict[str, Any]:
+def _context(case: Case, rules: Rules) -> dict[str, Any]:
     """Return what the agent may know of its surroundings: the pinned clock, where there is one."""
-    clock = case.clock or desk.rules.clock
+    clock = case.clock or rules.clock
     return {} if clock is None else {"clock": clock.isoformat()}
 
 

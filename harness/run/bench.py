@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from cases.case import Case
 from cases.errors import InputError
 from cases.pack import Pack
 from cases.presets import preset
@@ -18,8 +20,10 @@ from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
 from harness.run.options import RunConfig
 from harness.run.screen import Screen
-from sandboxes.contract import Provider, SnapshotImage
+from sandboxes.contract import Isolation, Provider, SnapshotImage
 from sandboxes.opening import open_provider
+from sandboxes.pool import Pool
+from sandboxes.pool_size import PoolSize, pool_size
 from sandboxes.station import Station
 
 
@@ -32,11 +36,39 @@ class Bench:
     image: SnapshotImage
     rules: Rules
     run_id: str
+    size: PoolSize
 
-    def desk(self) -> Desk:
-        """Return a fresh desk: one worker's own parser and station."""
-        station = Station(self.provider, self.adapter, self.image, mode=Mode.READ, run_id=self.run_id)
-        return Desk(self.rules, Parser(), station)
+    def desk(self, pool: Pool) -> Desk:
+        """Return a fresh desk: one worker's own parser, and its place at a phase's servers."""
+        return Desk(self.rules, Parser(), Station(pool, self.image, mode=Mode.READ))
+
+    @contextmanager
+    def pool(self) -> Iterator[Pool]:
+        """Open the servers of one phase; whatever ends it, all of them are gone then."""
+        pool = Pool(self.provider, self.adapter, self.run_id, self.size)
+        try:
+            yield pool
+        finally:
+            pool.close()
+
+    def isolation(self, pool: Pool) -> Isolation:
+        """Return how the servers of queries are really isolated here, once the first one is up.
+
+        Raises:
+            SandboxStartError: none comes up.
+        """
+        return pool.look(self.image, Mode.READ)
+
+    def warm(self, pool: Pool, cases: Sequence[Case], tasks: int, jobs: int) -> None:
+        """Have the servers booted ahead that so many tasks of these cases will ask for."""
+        levels = {self.rules.isolation(case) for case in cases if case.query_type == "dql"}
+        pool.left(tasks)
+        if "run" in levels or not cases:
+            pool.warm(self.image, Mode.READ, once=min(jobs, tasks))
+        if levels - {"run"}:
+            pool.warm(self.image, Mode.READ, steady=True)
+        if any(case.query_type != "dql" for case in cases):
+            pool.warm(self.image, Mode.WRITE, steady=True)
 
 
 def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: datetime | None = None) -> Bench:
@@ -66,8 +98,9 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: 
         day=day or datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0),
         metrics=chosen,
         settings=MetricSettings(alpha=config.alpha, beta=config.beta, disagreement=config.disagreement),
+        level=config.isolation,
     )
-    return Bench(adapter, provider, image, rules, run_id)
+    return Bench(adapter, provider, image, rules, run_id, pool_size(adapter.recipe, config.jobs, config.pool))
 
 
 def _declared(config: RunConfig, chosen: Sequence[Metric]) -> None:

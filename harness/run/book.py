@@ -8,6 +8,7 @@ from cases.case import Case
 from harness.results.case_result import CaseResult, Timing
 from harness.run.earlier import Earlier
 from harness.store.folder import RunFolder
+from sandboxes.pool_figures import PoolFigures
 
 Key = tuple[str, int]
 
@@ -25,6 +26,7 @@ class Book:
         self.problems: list[str] = list(earlier.problems) if earlier else []
         self.breaches: list[str] = list(earlier.breaches) if earlier else []
         self.interrupted = False
+        self.sandboxes: PoolFigures | None = None
         self._noted = len(self.problems)
 
     def is_open(self, case: Case, trial: int) -> bool:
@@ -46,7 +48,7 @@ class Book:
         self.breaches.extend(new)
         self.folder.journal.note(breaches=new)
 
-    def finish(self, result: CaseResult, timing: Timing) -> None:
-        """Take one finished result; it is on disk when this returns."""
-        self.folder.append(result, timing)
-        self.finished[result.key] = result, timing
+    def finish(self, finished: Sequence[tuple[CaseResult, Timing]]) -> None:
+        """Take finished results; they are on disk when this returns."""
+        self.folder.journal.add_all(finished)
+        self.finished.update((result.key, (result, timing)) for result, timing in finished)

@@ -37,8 +37,8 @@ _REMEDIES = {
 }
 """What must be the same, and how it becomes the same again."""
 
-_FREE_SETTINGS = {"jobs", "engine", "origins"}
-"""Settings that change no result: how many workers, and whether an engine may be started here."""
+_FREE_SETTINGS = {"jobs", "pool", "engine", "origins"}
+"""Settings that change no result: how many workers and spare servers, and whether an engine may be started here."""
 
 _ABSENT = object()
 

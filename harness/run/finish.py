@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from cases.errors import InfrastructureError
@@ -20,8 +20,9 @@ from harness.aggregate import (
     verdict_line,
 )
 from harness.results.case_result import CaseResult, Timing
-from harness.results.run_result import Manifest, RunResult, Threshold
+from harness.results.run_result import Manifest, RunResult, SandboxFigures, Threshold
 from harness.store.folder import RunFolder
+from sandboxes.pool_figures import PoolFigures
 
 WriteReports = Callable[[RunResult, Path], Sequence[Path]]
 """Writes every report of a run into a folder and returns the files written."""
@@ -40,6 +41,7 @@ class Ending:
     problems: tuple[str, ...]
     breaches: tuple[str, ...]
     interrupted: bool
+    sandboxes: PoolFigures | None = None
 
 
 def run_result(ending: Ending, folder: str) -> RunResult:
@@ -67,6 +69,7 @@ def run_result(ending: Ending, folder: str) -> RunResult:
         thresholds=held,
         problems=ending.problems,
         breaches=ending.breaches,
+        sandboxes=SandboxFigures(**asdict(ending.sandboxes)) if ending.sandboxes else None,
         planned=planned,
         interrupted=ending.interrupted,
         exit_code=code,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cases.case import Case
+from cases.isolation import IsolationLevel, stricter
 from cases.pack import Pack
 from harness.results.run_result import IsolationRecord, Manifest
 from harness.run.asking import Asker
@@ -74,10 +75,23 @@ def manifest(
             network=isolation.network,
             limits=isolation.limits,
             missing=isolation.missing,
+            level=config.isolation,
+            gold_level=config.isolation,
+            stricter=_stricter(config, cases),
         ),
         policy_origin=dict(config.policy_origins),
         metrics=tuple(metric.name for metric in bench.rules.metrics),
     )
+
+
+def _stricter(config: RunConfig, cases: Sequence[Case]) -> dict[IsolationLevel, int]:
+    """Return how many cases are kept apart further than the run asks; a change is always alone on its server."""
+    levels = ["statement" if case.query_type != "dql" else stricter(config.isolation, case.isolation) for case in cases]
+    found: dict[IsolationLevel, int] = {}
+    for level in ("case", "statement"):
+        if level != config.isolation and (count := levels.count(level)):
+            found[level] = count
+    return found
 
 
 _NO_SETTING = frozenset(

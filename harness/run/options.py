@@ -12,9 +12,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator
 
 from cases.errors import InputError
+from cases.isolation import IsolationLevel
 from cases.pack import PackSettings
 from cases.policy import Policy, PolicyOverrides
 from cases.presets import merge, preset
+from sandboxes.pool_size import MOST_AHEAD
 
 DEFAULT_PRESET = "skill"
 
@@ -36,6 +38,8 @@ class RunOptions(BaseModel):
     format: str | None = None
     out: Path | None = None
     jobs: int | None = Field(default=None, ge=1, le=256)
+    isolation: IsolationLevel | None = None
+    pool: int | None = Field(default=None, ge=0, le=MOST_AHEAD)
     sandbox: str | None = None
     trials: int | None = Field(default=None, ge=1, le=1000)
     timeout: float | None = Field(default=None, gt=0, le=3600)
@@ -126,6 +130,8 @@ class RunConfig:
     agent: str | None
     out: Path | None
     jobs: int
+    isolation: IsolationLevel
+    pool: int | None
     sandbox: str
     trials: int
     timeout: float
@@ -158,6 +164,7 @@ class RunConfig:
 _DEFAULTS = RunOptions(
     dialect="sqlite",
     sandbox="auto",
+    isolation="run",
     trials=1,
     timeout=30.0,
     gold_timeout=300.0,

@@ -6,14 +6,14 @@ import secrets
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from cases.case import Case, Prediction
 from cases.outcome import Outcome, Rows
 from cases.pack import Pack
 from cases.relation import Relation
-from harness.desk import Desk
+from harness.desk import Desk, Rules
 from harness.evaluate import Judged, evaluate
 from harness.gold import answer_gold, cases_with_gold
 from harness.results.case_result import CaseResult, Timing
@@ -33,15 +33,25 @@ from harness.run.workers import Crew
 from harness.store.folder import RunFolder
 from harness.store.gold_cache import GoldCache
 from sandboxes.cache import cache_dir
+from sandboxes.pool import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the agent answered and the seconds it took."""
+
+    prediction: Prediction
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One case and trial to judge, with its gold."""
+    """One case and trial to judge, with its gold; `asked` once the agent has answered."""
 
     case: Case
     trial: int
     gold: tuple[GoldAnswer, ...]
+    asked: _Asked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +110,23 @@ def _phases(
     book.problem(asker.unused)
     left = tuple(case for case in cases if any(book.is_open(case, trial) for trial in range(config.trials)))
     gold = _gold_phase(config, left, bench, book, screen)
-    # The first prediction server is up before the manifest is written: it says how this run is really
-    # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
-    first = bench.desk()
-    written = manifest(config, pack, cases, bench, asker, first.station.sandbox.isolation)
-    if earlier:
-        earlier.check(written.model_dump(mode="json"))
-        written = earlier.manifest
-    else:
-        book.folder.write_manifest(written, places(config, pack))
-    book.keep()
-    try:
-        _prediction_phase(config, left, gold, bench, first, asker, book, screen)
-    except KeyboardInterrupt:
-        book.interrupted = True
+    pairs = [(case, trial) for case in left for trial in range(config.trials) if book.is_open(case, trial)]
+    tasks = [_Task(case, trial, gold.get(case.id, ())) for case, trial in pairs]
+    with bench.pool() as pool:
+        bench.warm(pool, left, len(tasks), config.jobs)
+        # The first prediction server is up before the manifest is written: it says how this run is really
+        # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
+        written = manifest(config, pack, cases, bench, asker, bench.isolation(pool))
+        if earlier:
+            earlier.check(written.model_dump(mode="json"))
+            written = earlier.manifest
+        else:
+            book.folder.write_manifest(written, places(config, pack))
+        book.keep()
+        try:
+            _prediction_phase(config, tasks, bench, pool, asker, book, screen)
+        except KeyboardInterrupt:
+            book.interrupted = True
     return written
 
 
@@ -128,6 +141,7 @@ def _close(
         declared=config.fail_under,
         problems=tuple(book.problems),
         breaches=tuple(book.breaches),
+        sandboxes=book.sandboxes,
         interrupted=book.interrupted,
     )
     return finish(run_result(ending, book.folder.path.name), book.folder, write_reports)
@@ -144,18 +158,22 @@ def _gold_phase(
         """Return one case's id with its gold answers."""
         return case.id, answer_gold(case, desk, cache)
 
-    crew = Crew[Case, tuple[str, tuple[GoldAnswer, ...]]](bench.desk, answer, config.jobs)
-    answers = {}
-    try:
-        with closing(crew.work(tasks)) as work:
-            for number, (case_id, gold) in enumerate(work, 1):
-                answers[case_id] = gold
-                screen.progress("gold", number, len(tasks))
-    except BaseException:  # whatever ends the run here leaves no folder to tell it, so what was found is said now
-        for line in _traces(crew.drift):
-            screen.notice(line)
-        raise
-    book.problem([*_traces(crew.drift), *_broken_alternatives(cases, answers)])
+    answers: dict[str, tuple[GoldAnswer, ...]] = {}
+    with bench.pool() as pool:
+        crew = Crew[Case, tuple[str, tuple[GoldAnswer, ...]]](
+            lambda: bench.desk(pool), answer, config.jobs, left=pool.left, stop=pool.kill
+        )
+        try:
+            with closing(crew.work(tasks)) as work:
+                for batch in work:
+                    answers.update(batch)
+                    screen.progress("gold", len(answers), len(tasks))
+            pool.settle()
+        except BaseException:  # whatever ends the run here leaves no folder to tell it, so what was found is said now
+            for line in _traces(pool.drift):
+                screen.notice(line)
+            raise
+    book.problem([*_traces(pool.drift), *_broken_alternatives(cases, answers)])
     return answers
 
 
@@ -177,46 +195,66 @@ def _broken_alternatives(cases: Sequence[Case], answers: dict[str, tuple[GoldAns
 
 def _prediction_phase(
     config: RunConfig,
-    cases: Sequence[Case],
-    gold: dict[str, tuple[GoldAnswer, ...]],
+    tasks: Sequence[_Task],
     bench: Bench,
-    first: Desk,
+    pool: Pool,
     asker: Asker,
     book: Book,
     screen: Screen,
 ) -> None:
-    """Judge every case and trial that is not finished; each result is on disk before the next is counted."""
-    pairs = [(case, trial) for case in cases for trial in range(config.trials) if book.is_open(case, trial)]
-    tasks = [_Task(case, trial, gold.get(case.id, ())) for case, trial in pairs]
+    """Judge every case and trial that is not finished; each result is on disk before it is counted."""
+
+    def ask(task: _Task) -> _Task:
+        """Return the task with the agent's answer to it."""
+        return _asked(task, asker, bench.rules)
 
     def judge(task: _Task, desk: Desk) -> _Done:
-        """Ask the agent, then judge its answer."""
-        return _judge(task, desk, asker)
+        """Judge the agent's answer; one that is written already is looked up here, without a thread of its own."""
+        return _judge(task if task.asked else ask(task), desk)
 
-    opened = iter((first,))
-    crew = Crew[_Task, _Done](lambda: next(opened, None) or bench.desk(), judge, config.jobs)
+    def stop() -> None:
+        """End what the workers and whoever asks for them wait for."""
+        pool.kill()
+        asker.agent.close()
+
+    ahead = ask if asker.waits else None
+    crew = Crew[_Task, _Done](lambda: bench.desk(pool), judge, config.jobs, ahead=ahead, left=pool.left, stop=stop)
+    counted = 0
     try:
         with closing(crew.work(tasks)) as work:
-            for number, done in enumerate(work, 1):
-                book.breach(done.drift)
-                if _stored(config, done):
-                    book.folder.store_relations(done.result, _sides(done))
-                book.finish(done.result, done.timing)
-                screen.progress("predictions", number, len(tasks))
+            for batch in work:
+                book.breach([line for done in batch for line in done.drift])
+                for done in batch:
+                    if _stored(config, done):
+                        book.folder.store_relations(done.result, _sides(done))
+                book.finish([(done.result, done.timing) for done in batch])
+                counted += len(batch)
+                screen.progress("predictions", counted, len(tasks))
+        pool.settle()
     finally:  # an interrupted run, too, says what was found to have changed
-        book.breach(crew.drift)
+        book.breach(pool.drift)
+        book.sandboxes = pool.figures
 
 
-def _judge(task: _Task, desk: Desk, asker: Asker) -> _Done:
-    """Ask the agent for one case and trial and judge what it answers."""
+def _asked(task: _Task, asker: Asker, rules: Rules) -> _Task:
+    """Return the task with what the agent answered, and the seconds that took."""
     started = time.monotonic()
-    prediction = asker.ask(task.case, task.trial, desk)
-    agent_seconds = time.monotonic() - started
+    prediction = asker.ask(task.case, task.trial, rules)
+    return replace(task, asked=_Asked(prediction, time.monotonic() - started))
+
+
+def _judge(task: _Task, desk: Desk) -> _Done:
+    """Judge what the agent answered for one case and trial."""
+    if task.asked is None:
+        raise AssertionError("a task is judged once its agent was asked")
+    started = time.monotonic()
+    prediction, agent_seconds = task.asked.prediction, task.asked.seconds
     judged = evaluate(task.case, prediction, task.gold, desk)
     result = case_result(judged.evidence, judged.scores)
     if result.trial != task.trial:
         result = result.model_copy(update={"trial": task.trial})
-    timing = _timing(task, judged, prediction, agent_seconds, time.monotonic() - started)
+    total_seconds = agent_seconds + time.monotonic() - started
+    timing = _timing(task, judged, prediction, agent_seconds, total_seconds)
     return _Done(judged, task.gold, result, timing, desk.station.drift)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,7 +89,11 @@ class Journal:
 
     def add(self, result: CaseResult, timing: Timing) -> None:
         """Append one finished result."""
-        self._append({"result": result.model_dump(mode="json"), "timing": timing.model_dump(mode="json")})
+        self.add_all(((result, timing),))
+
+    def add_all(self, finished: Iterable[tuple[CaseResult, Timing]]) -> None:
+        """Append results that finished together: one wait for the disk makes all of them safe."""
+        self._append(*({"result": r.model_dump(mode="json"), "timing": t.model_dump(mode="json")} for r, t in finished))
 
     def note(self, *, problems: tuple[str, ...] = (), breaches: tuple[str, ...] = ()) -> None:
         """Append what went wrong on our side or got through, so that a killed run does not take it along."""
@@ -99,13 +104,13 @@ class Journal:
         """Append that everything is written: the run is finished."""
         self._append({"end": {"exit_code": exit_code, "verdict_line": verdict_line}})
 
-    def _append(self, value: dict[str, Any]) -> None:
-        """Append one line and force it to disk, or leave the journal as it was.
+    def _append(self, *values: dict[str, Any]) -> None:
+        """Append a line a value and force them to disk, or leave the journal as it was.
 
         Raises:
             InfrastructureError: it could not be written.
         """
-        data = line(value).encode()
+        data = "".join(map(line, values)).encode()
         before = self._length()
         try:
             written = 0

@@ -30,6 +30,7 @@ class Scripted:
         rollback: Exception | None = None,
     ) -> None:
         self.calls: list[str] = []
+        self.resets = True
         self.cancelled = threading.Event()
         self.killed = threading.Event()
         self._fetch = fetch
@@ -49,6 +50,10 @@ class Scripted:
         self.calls.append("rollback")
         if self._rollback:
             raise self._rollback
+
+    def reset(self) -> bool:
+        self.calls.append("reset")
+        return self.resets
 
     def cancel(self) -> None:
         self.calls.append("cancel")
@@ -199,3 +204,49 @@ def test_no_watchdog_outlives_its_statement() -> None:
     """A statement within its deadline leaves no thread behind that could cancel the next."""
     run(Scripted(), limits=Limits(timeout=30))
     assert [thread for thread in threading.enumerate() if thread.name == "sqlassay-watchdog"] == []
+
+
+def kept(session: Scripted, *, limits: Limits = SHORT) -> list[Scripted]:
+    found: list[Scripted] = []
+    execute(
+        lambda: session, "SELECT 1", limits, kill=session.kill, died_of_memory=lambda: False, keep=found.append
+    )  # fmt: skip
+    return found
+
+
+def test_a_login_that_was_reset_is_kept():
+    """After the rollback the login is put back and handed over open."""
+    session = Scripted()
+    assert kept(session) == [session]
+    assert session.calls[-2:] == ["rollback", "reset"]
+
+
+def test_a_login_of_a_failed_statement_is_kept_as_well():
+    """An error of the statement's own leaves a login that can be put back."""
+    session = Scripted(raises(StatementError(FailureKind.ERROR, "no such column")))
+    assert kept(session) == [session]
+
+
+def test_a_login_that_cannot_be_reset_is_closed():
+    """Where the engine has no reset, or it failed, nothing is kept."""
+    session = Scripted()
+    session.resets = False
+    assert (kept(session), session.calls[-1]) == ([], "close")
+
+
+def test_a_cancelled_login_is_closed():
+    """A cancel that arrives late must not meet the next statement: the login of a timeout is never kept."""
+
+    def late(session: Scripted) -> Relation:
+        session.cancelled.wait(5)
+        return ONE
+
+    session = Scripted(late)
+    assert (kept(session), session.calls[-1]) == ([], "close")
+    assert "reset" not in session.calls
+
+
+def test_a_login_whose_rollback_failed_is_closed():
+    """A tainted sandbox keeps no login."""
+    session = Scripted(rollback=SessionLostError("gone"))
+    assert (kept(session), session.calls[-1]) == ([], "close")

@@ -19,6 +19,8 @@ from cases.verdicts import FailureKind
 from dialect_adapters.conformance import run_on
 from dialect_adapters.contract import Limits, Mode, Pins
 from dialect_adapters.registry import adapter
+from sandboxes.pool import Pool
+from sandboxes.pool_size import PoolSize
 from sandboxes.registry import provider
 from sandboxes.station import Station
 
@@ -135,18 +137,21 @@ def test_a_killed_server_is_replaced_under_the_same_statement(tmp_path, dialect)
     makes = provider("process" if dialect == "sqlite" else "docker")
     try:
         image = makes.prepare(adapter(dialect), (content,), lambda line: None)
-        station = Station(makes, adapter(dialect), image, mode=Mode.READ, run_id=f"lost-{uuid4().hex[:8]}")
-        assert station.sandbox is not None
-        killer = threading.Timer(0.7, station.kill)
+        pool = Pool(makes, adapter(dialect), f"lost-{uuid4().hex[:8]}", PoolSize(most=2, ahead=0))
+        station = Station(pool, image)
+        first = pool.lease(image, Mode.READ, fresh=False)
+        pool.release(first, again=True)
+        killer = threading.Timer(0.7, first.kill)
         killer.start()
         slow = station.run("ready", ENDLESS, Limits(timeout=2.5), Pins())
         killer.join()
         assert isinstance(slow, Failure)
-        assert (slow.kind, station.started) == (FailureKind.TIMEOUT, 2)
+        assert (slow.kind, pool.figures.started) == (FailureKind.TIMEOUT, 2)
         after = station.run("ready", "SELECT COUNT(*) AS c FROM fruit", Limits(), Pins())
         assert isinstance(after, Rows)
         assert after.relation.rows == ((3,),)
-        assert station.close() == ()
+        pool.settle()
+        assert pool.drift == ()
     finally:
         makes.close()
 

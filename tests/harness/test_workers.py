@@ -1,4 +1,4 @@
-"""Workers: every task once, results as they finish, drift collected, and no thread or server left on any way out."""
+"""Workers: every task once, results as they finish, asking ahead of executing, and no thread left on any way out."""
 
 from __future__ import annotations
 
@@ -8,28 +8,18 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from harness.run.handover import Handover
 from harness.run.workers import Crew
 
 
 @dataclass
 class Station:
-    """Stands where a station stands and counts what was asked of it."""
+    """Stands where a station stands and counts the cases that ended at it."""
 
-    drift: tuple[str, ...] = ()
-    closed: int = 0
-    abandoned: int = 0
-    killed: threading.Event = field(default_factory=threading.Event)
+    rested: int = 0
 
-    def close(self):
-        self.closed += 1
-        return self.drift
-
-    def abandon(self):
-        self.abandoned += 1
-        return () if self.closed else self.drift
-
-    def kill(self):
-        self.killed.set()
+    def rest(self):
+        self.rested += 1
 
 
 class Parser:
@@ -50,33 +40,36 @@ class Desk:
     parser: Parser = field(default_factory=Parser)
 
 
+def done(crew, tasks):
+    return [item for batch in crew.work(tasks) for item in batch]
+
+
 def test_every_task_is_done_once_by_any_number_of_workers():
-    """Twenty tasks on three workers give twenty results; every desk is closed and its state looked at."""
+    """Twenty tasks on three workers give twenty results; every task ends at its station, every desk is closed."""
     desks: list[Desk] = []
 
     def opened():
-        desks.append(Desk(Station(drift=("d",))))
+        desks.append(Desk())
         return desks[-1]
 
     crew = Crew(opened, lambda task, desk: task * 2, 3)
-    assert sorted(crew.work(range(20))) == [n * 2 for n in range(20)]
+    assert sorted(done(crew, range(20))) == [n * 2 for n in range(20)]
     assert len(desks) == 3
-    assert crew.drift == ["d"] * 3
-    assert all(d.station.closed == 1 and d.station.abandoned == 1 and d.parser.closed for d in desks)
+    assert sum(d.station.rested for d in desks) == 20
+    assert all(d.parser.closed for d in desks)
 
 
 @pytest.mark.parametrize("way", [KeyboardInterrupt, GeneratorExit, ValueError])
-def test_drift_found_before_an_interruption_is_kept(way):
-    """However the phase is broken off, what the stations had found until then is told."""
-
-    def opened():
-        return Desk(Station(drift=("changed",)))
+def test_an_interruption_stops_what_workers_wait_for(way):
+    """However the work is broken off, `stop` is called once and no thread is left."""
+    stopped: list[bool] = []
+    before = threading.active_count()
 
     def do(task, desk):
         time.sleep(0.02)
         return task
 
-    crew = Crew(opened, do, 2)
+    crew = Crew(Desk, do, 2, stop=lambda: stopped.append(True))
     work = crew.work(range(50))
     next(work)
     if way is GeneratorExit:
@@ -84,12 +77,13 @@ def test_drift_found_before_an_interruption_is_kept(way):
     else:
         with pytest.raises(way):
             work.throw(way())
-    assert crew.drift == ["changed"] * 2
+    assert stopped == [True]
+    assert threading.active_count() == before
 
 
 def test_no_tasks_give_no_results():
     """A run without tasks ends at once."""
-    assert list(Crew(Desk, lambda task, desk: task, 4).work([])) == []
+    assert done(Crew(Desk, lambda task, desk: task, 4), []) == []
 
 
 def test_a_slow_task_does_not_hold_the_others():
@@ -102,16 +96,17 @@ def test_a_slow_task_does_not_hold_the_others():
         return task
 
     finished = []
-    for done in Crew(Desk, do, 2).work(range(5)):
-        finished.append(done)
+    for batch in Crew(Desk, do, 2).work(range(5)):
+        finished += batch
         if len(finished) == 4:
             gate.set()
     assert finished[-1] == 0
 
 
-def test_a_worker_error_reaches_the_caller_and_servers_are_killed():
+def test_a_worker_error_reaches_the_caller_and_the_others_are_stopped():
     """An error no worker can handle ends the phase; a statement running elsewhere is stopped, not waited for."""
     desks: list[Desk] = []
+    killed = threading.Event()
 
     def opened():
         desks.append(Desk())
@@ -121,12 +116,89 @@ def test_a_worker_error_reaches_the_caller_and_servers_are_killed():
         if task == 0:
             time.sleep(0.1)
             raise ValueError("broken")
-        desk.station.killed.wait(10)
+        killed.wait(10)
         return task
 
     started = time.monotonic()
     with pytest.raises(ValueError, match="broken"):
-        list(Crew(opened, do, 2).work(range(2)))
+        done(Crew(opened, do, 2, stop=killed.set), range(2))
     assert time.monotonic() - started < 5
-    assert all(d.station.abandoned == 1 and d.parser.closed for d in desks)
-    assert threading.active_count() < 5
+    assert all(d.parser.closed for d in desks)
+    assert sum(d.station.rested for d in desks) == 2
+
+
+def test_an_error_of_whoever_asks_ahead_reaches_the_caller():
+    """A fault while a task is made ready ends the phase like one at a desk."""
+
+    def ahead(task):
+        raise ValueError("no answer")
+
+    with pytest.raises(ValueError, match="no answer"):
+        done(Crew(Desk, lambda task, desk: task, 2, ahead=ahead), range(3))
+
+
+def test_asking_overlaps_with_executing():
+    """Twelve tasks of 0.05 s asking and 0.05 s executing on one worker take less than both one after the other."""
+
+    def slept(task, desk=None):
+        time.sleep(0.05)
+        return task
+
+    started = time.monotonic()
+    assert sorted(done(Crew(Desk, slept, 1, ahead=slept), range(12))) == list(range(12))
+    assert time.monotonic() - started < 12 * 0.1 * 0.8
+
+
+def test_asking_is_at_most_a_bounded_number_of_tasks_ahead():
+    """While no task is executed, two workers' askers have at most six answers waiting or under way."""
+    asked: list[int] = []
+    gate = threading.Event()
+
+    def ahead(task):
+        asked.append(task)
+        return task
+
+    def do(task, desk):
+        gate.wait(10)
+        return task
+
+    crew = Crew(Desk, do, 2, ahead=ahead)
+    threading.Timer(0.3, lambda: (seen.append(len(asked)), gate.set())).start()
+    seen: list[int] = []
+    assert len(done(crew, range(40))) == 40
+    assert seen[0] <= 2 * 2 + 2 + 2
+
+
+def test_the_number_of_tasks_left_counts_down_to_nothing():
+    """Whoever boots sandboxes ahead is told how many tasks have not begun."""
+    told: list[int] = []
+    done(Crew(Desk, lambda task, desk: task, 1, left=told.append), range(3))
+    assert told == [2, 1, 0]
+
+
+def test_a_handover_keeps_its_bound_and_lets_everybody_go():
+    """The third item waits for room; closing lets the giver go with False and the taker with nothing."""
+    line: Handover[int] = Handover(2)
+    assert [line.put(1), line.put(2)] == [True, True]
+    given: list[bool] = []
+    giver = threading.Thread(target=lambda: given.append(line.put(3)))
+    giver.start()
+    giver.join(timeout=0.05)
+    assert giver.is_alive() is True
+    assert line.get() == 1
+    giver.join(timeout=5)
+    assert line.take(9) == [2, 3]
+    taken: list[int | None] = []
+    taker = threading.Thread(target=lambda: taken.append(line.get()))
+    taker.start()
+    line.close()
+    taker.join(timeout=5)
+    assert (given, taken, line.put(4)) == ([True], [None], False)
+
+
+def test_an_ended_handover_gives_what_is_there():
+    """Items put in before the end still arrive, and then nothing."""
+    line: Handover[int] = Handover(2)
+    line.put(1)
+    line.end()
+    assert [line.get(), line.get()] == [1, None]
