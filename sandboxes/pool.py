@@ -110,7 +110,7 @@ class Pool:
                     self._replaced += 1
                     shelf = self._shelf(server.image, server.mode)
                     shelf.steady = max(shelf.steady, min(1, self._size.ahead))
-            self._changed.notify_all()
+            self._boot_ahead()
 
     def warm(self, image: SnapshotImage, mode: Mode, *, once: int = 0, steady: bool = False) -> None:
         """Boot ahead: so many servers `once`, or as many as the pool's size says all the time."""
@@ -288,8 +288,8 @@ class Pool:
 
     def _short(self) -> _Shelf | None:
         """Return a shelf with fewer servers ready than it is to have, where there is room for one more."""
-        if self._live >= self._size.most:
-            return None
+        if self._live >= self._size.most or any(shelf.waiting > shelf.booting for shelf in self._shelves.values()):
+            return None  # what room there is belongs to those who wait
         for shelf in self._shelves.values():
             wanted = max(shelf.once, shelf.steady)
             wanted = wanted if self._left is None else min(wanted, self._left + shelf.waiting)
