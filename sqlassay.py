@@ -98,6 +98,7 @@ def guard(sql: str, dialect: str, *, catalog: Catalog | None = None, profile: st
             catalog,
             sqlglot_dialect=rules.sqlglot_dialect,
             cte_scope=rules.cte_scope,
+            spellings=rules.spellings,
             brief=True,
         )
         return check(parsed, rules, catalog, profile=profile)

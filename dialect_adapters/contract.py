@@ -214,6 +214,21 @@ same query expression; `recursive` the same, but with RECURSIVE all of its WITH;
 
 
 @dataclass(frozen=True, slots=True)
+class Spellings:
+    """How the parser reads changes that it does not know as the engine spells them; the text that runs stays as given.
+
+    `heads` are (regex, words) of how a statement begins, the words never longer. `rest` are (regex, (group, words)…)
+    over its code, every word and mark with a blank behind it and anything quoted as `_`: the words are read in place of
+    the group, which holds fixed words and numbers alone. `prefixes` says that a number after an index's column is a
+    length, not a call.
+    """
+
+    heads: tuple[tuple[str, str], ...] = ()
+    rest: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    prefixes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class GrammarRules:
     """What the guard may let through for this engine; allow-lists, as data, lower-cased.
 
@@ -231,6 +246,7 @@ class GrammarRules:
     (a domain's CHECK); empty = any. `cte_scope` says which CTEs of one WITH a query in it sees. A utility's group
     `setting` names no object; where a pack limits what is visible, only those pass and those whose `table` is visible,
     unless `others` says that they tell of other objects; nor is a call of `catalogue_functions` let through then.
+    `spellings` say how the parser reads what it does not know of the engine's INSERT, UPDATE, CREATE, ALTER and so on.
     """
 
     sqlglot_dialect: str
@@ -268,6 +284,7 @@ class GrammarRules:
     types: frozenset[str] = frozenset()
     cte_scope: CteScope = "earlier"
     catalogue_functions: frozenset[str] = frozenset()
+    spellings: Spellings = Spellings()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -18,13 +19,18 @@ from harness.results.parsed import OrderFacts
 from harness.results.verdicts import Comparison
 
 RULE = "state"
+_TRUNCATE = re.compile(r"(?:\s|(?:--|#)[^\n]*\n|/\*.*?\*/)*truncate\b", re.IGNORECASE | re.DOTALL)
 _ORDINAL, _CHOSEN_NAME = "position", "constraint_name"
 _NAMED = 5
 
 
 def plan(case: Case, sql: str, dialect: str) -> Change:
-    """Return how one statement of a dml or ddl case is run; cleanup_sql has nothing to do on a throwaway server."""
-    kind: Literal["dml", "ddl"] = "ddl" if case.query_type == "ddl" else "dml"
+    """Return how one statement of a dml or ddl case is run; cleanup_sql has nothing to do on a throwaway server.
+
+    A TRUNCATE needs an owner's rights on every engine, also where it answers a dml case.
+    """
+    owned = case.query_type == "ddl" or _TRUNCATE.match(sql) is not None
+    kind: Literal["dml", "ddl"] = "ddl" if owned else "dml"
     return Change(sql, kind, case.setup_sql.get(dialect, ()), case.eval_query.get(dialect, ()))
 
 

@@ -86,4 +86,5 @@ class Desk:
             catalog or self.rules.image.catalog(snapshot_id),
             sqlglot_dialect=self.rules.grammar.sqlglot_dialect,
             cte_scope=self.rules.grammar.cte_scope,
+            spellings=self.rules.grammar.spellings,
         )

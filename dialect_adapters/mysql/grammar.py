@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialect_adapters.contract import GrammarRules
+from dialect_adapters.contract import GrammarRules, Spellings
 from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _NAME = r"(?:`[^`]+`|\w+)"
@@ -15,6 +15,30 @@ _CATALOGUE_VIEWS = "columns tables views statistics table_constraints key_column
 
 _EXTENSIONS = words("sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info http_get http_post")
 """Functions of extensions that act outside the database: never a slip, whether installed or not."""
+
+_WORD = r"(?:[\w$]+ \. )?[\w$]+ "
+
+SPELLINGS = Spellings(
+    heads=(("replace", "insert"), ("rename", "alter")),
+    rest=(
+        (r"^(?:insert|update|delete) (?P<a>(?:low_priority|high_priority|delayed|ignore) )", (("a", ""),)),
+        (r"^alter (?P<a>tables )", (("a", "table"),)),
+        (rf"^alter table {_WORD}(?P<a>)to ", (("a", "rename"),)),
+        (
+            rf"^alter table {_WORD}rename to {_WORD}.*, (?P<a>)(?!rename to ){_WORD}(?P<b>)to ",
+            (("a", "rename to"), ("b", ", rename")),
+        ),
+        (r"^alter table .*\brename (?P<a>as )", (("a", "to"),)),
+        (r"^alter table .*\badd (?P<a>)(?=check \( )", (("a", "constraint c"),)),
+        (r"^alter table .*(?P<a>convert to )(?=(?:character set|charset) \w+ (?:collate \w+ )?$)", (("a", "default"),)),
+        (r"^create (?:unique )?(?:index|key) [\w$]+ (?P<a>using (?:btree|hash) )on ", (("a", ""),)),
+        (r"^(?:create|alter) .*\) (?P<a>using (?:btree|hash) )", (("a", ""),)),
+        (r"^create (?P<a>(?:fulltext|spatial) )index ", (("a", ""),)),
+        (r"^create .*(?P<a>with (?:cascaded |local )?check option )$", (("a", ""),)),
+    ),
+    prefixes=True,
+)
+"""What MySQL alone writes: REPLACE, RENAME TABLE, IGNORE, CONVERT TO, index methods, CHECK OPTION, nameless checks."""
 
 RULES = GrammarRules(
     sqlglot_dialect="mysql",
@@ -61,6 +85,7 @@ RULES = GrammarRules(
     odbc_literals=True,
     dash_comment_needs_blank=True,
     cte_scope="earlier",
+    spellings=SPELLINGS,
     comment_words=frozenset({"sql_no_cache", "straight_join", "high_priority", "sql_small_result", "sql_big_result"}),
 )
 """The rules: allow-lists are data, names are lower-case."""

@@ -59,6 +59,15 @@ _ROUTINES = """
 SELECT routine_name, routine_type, routine_definition FROM information_schema.routines
 WHERE routine_schema = DATABASE()
 """
+_VIEWS = """
+SELECT table_name, check_option, security_type FROM information_schema.views WHERE table_schema = DATABASE()
+"""
+_COMMENTS = """
+SELECT table_name, NULL AS column_name, table_comment AS comment FROM information_schema.tables
+WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND table_comment <> ''
+UNION ALL SELECT table_name, column_name, column_comment FROM information_schema.columns
+WHERE table_schema = DATABASE() AND column_comment <> ''
+"""
 _LISTED = """
 SELECT table_name, NULL, if(table_type = 'VIEW', 'v', 't') FROM information_schema.tables
 WHERE table_schema = DATABASE() ORDER BY table_name
@@ -82,6 +91,8 @@ STATE = StateRules(
         ("sequences", _SEQUENCES),
         ("triggers", _TRIGGERS),
         ("routines", _ROUTINES),
+        ("views", _VIEWS),
+        ("comments", _COMMENTS),
     ),
     checksum=_checksum,
 )

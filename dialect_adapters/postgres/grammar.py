@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialect_adapters.contract import GrammarRules
+from dialect_adapters.contract import GrammarRules, Spellings
 from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _SHOWABLE = (
@@ -21,6 +21,30 @@ _EXTENSIONS = words("""
     http_get http_post plpy_execute
     """)
 """Functions of extensions that act outside the database: never a slip, whether installed or not."""
+
+_WORD = r"(?:[\w$]+ \. )?[\w$]+ "
+_LIST = r"\( (?:[\w$]+ (?:, )?)+\) "
+_SEQUENCE = r"(?:(?:start|with|increment|by|minvalue|maxvalue|no|cache|cycle|-|\d+) )+"
+
+SPELLINGS = Spellings(
+    heads=(("refresh materialized view", "truncate table"),),
+    rest=(
+        (rf"^truncate table (?P<a>concurrently )(?={_WORD}(?:with (?:no )?data )?$)", (("a", ""),)),
+        (rf"^truncate table {_WORD}(?P<a>with (?:no )?data )$", (("a", ""),)),
+        (
+            rf"^insert into {_WORD}(?:as {_WORD})?(?:{_LIST})?(?P<a>overriding (?:system|user) value )",
+            (("a", ""),),
+        ),
+        (r"^create .*(?P<a>with (?:cascaded |local )?check option )$", (("a", ""),)),
+        (rf"\bas identity (?P<a>\( {_SEQUENCE}\) )", (("a", ""),)),
+        (r"^alter table .*\badd (?P<a>)(?=check \( )", (("a", "constraint c"),)),
+        (
+            rf"^alter table (?:if exists )?(?:only )?{_WORD}rename (?P<a>)(?!to |column |constraint )[\w$]+ to ",
+            (("a", "column"),),
+        ),
+    ),
+)
+"""What Postgres alone writes: REFRESH, OVERRIDING, CHECK OPTION, options of an identity, nameless checks."""
 
 RULES = GrammarRules(
     sqlglot_dialect="postgres",
@@ -68,5 +92,6 @@ RULES = GrammarRules(
     dash_comment_ends="\n\r",
     functional_notation=True,
     cte_scope="recursive",
+    spellings=SPELLINGS,
 )
 """The rules: allow-lists are data, names are lower-case."""

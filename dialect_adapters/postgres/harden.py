@@ -167,7 +167,8 @@ BEGIN
     FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'S') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
       AND NOT EXISTS (SELECT FROM pg_catalog.pg_depend d
-        WHERE d.objid = c.oid AND d.classid = 'pg_catalog.pg_class'::regclass AND d.deptype IN ('a', 'i', 'e'))
+        WHERE d.objid = c.oid AND d.classid = 'pg_catalog.pg_class'::regclass
+          AND (d.deptype = 'e' OR (c.relkind = 'S' AND d.deptype IN ('a', 'i'))))
   LOOP
     EXECUTE format('ALTER %s %s OWNER TO {owner}', relation.kind, relation.name);
   END LOOP;

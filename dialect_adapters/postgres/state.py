@@ -34,7 +34,10 @@ ORDER BY c.oid, a.attnum
 """
 _TABLES = f"""
 SELECT {_TABLE} AS table_name, c.relkind::text AS kind, c.relpersistence::text AS persistence,
-  pg_get_partkeydef(c.oid) AS partition_key, array_to_string(c.reloptions, ',') AS options
+  pg_get_partkeydef(c.oid) AS partition_key, array_to_string(c.reloptions, ',') AS options,
+  pg_get_expr(c.relpartbound, c.oid) AS partition_bound,
+  (SELECT string_agg(i.inhparent::regclass::text, ',' ORDER BY i.inhseqno) FROM pg_inherits i
+    WHERE i.inhrelid = c.oid) AS parents
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_OWN} AND c.relkind IN ('r', 'p', 'v', 'm')
 """
 _CONSTRAINTS = f"""
@@ -59,8 +62,16 @@ _ROUTINES = f"""
 SELECT p.oid::regprocedure::text AS routine, md5(p.prosrc) AS body
 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE {_OWN}
 """
+_COMMENTS = f"""
+SELECT {_TABLE} AS table_name, a.attname::text AS column_name, d.description
+FROM pg_description d {_JOINED.format("d.objoid")}
+  LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = d.objsubid AND d.objsubid > 0
+WHERE {_OWN} AND d.classoid = 'pg_class'::regclass
+"""
+# One that is not filled cannot be read: it is told as a view that fails is.
 _LISTED = f"""
-SELECT c.relname::text, nullif(n.nspname, 'public')::text, CASE c.relkind WHEN 'v' THEN 'v' ELSE 't' END
+SELECT c.relname::text, nullif(n.nspname, 'public')::text,
+  CASE WHEN c.relkind = 'v' OR NOT c.relispopulated THEN 'v' ELSE 't' END
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE {_OWN} AND c.relkind IN ('r', 'v', 'm') ORDER BY n.nspname, c.relname
 """
@@ -82,6 +93,7 @@ STATE = StateRules(
         ("sequences", _SEQUENCES),
         ("triggers", _TRIGGERS),
         ("routines", _ROUTINES),
+        ("comments", _COMMENTS),
     ),
     checksum=_checksum,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialect_adapters.contract import GrammarRules
+from dialect_adapters.contract import GrammarRules, Spellings
 from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _NAME = r"(?:\"[^\"]+\"|`[^`]+`|\[[^\]]+\]|'[^']+'|\w+)"
@@ -13,6 +13,25 @@ _READ_PRAGMAS = "user_version|schema_version|foreign_keys|encoding|page_count|pa
 
 _EXTENSIONS = words("readfile writefile edit fsdir lsmode shell_add_schema sqlite3_exec eval")
 """Functions of extensions that act outside the database: never a slip, whether installed or not."""
+
+_WORD = r"(?:[\w$]+ \. )?[\w$]+ "
+_CONFLICT = "(?:rollback|abort|fail|ignore|replace)"
+
+SPELLINGS = Spellings(
+    heads=(("replace", "insert"),),
+    rest=(
+        (rf"\b(?:update|insert) (?P<a>or {_CONFLICT} )", (("a", ""),)),
+        (rf"^(?:create|alter) .*\b(?P<a>on conflict {_CONFLICT} )", (("a", ""),)),
+        (r"^create .*\) (?P<a>(?:without rowid|strict) (?:, (?:without rowid|strict) )*)$", (("a", ""),)),
+        (
+            r"^create .*[(,] [\w$]+ (?P<a>any )(?:[),]|not |primary key |unique |default |check |references )",
+            (("a", "text"),),
+        ),
+        (rf"^alter table {_WORD}drop (?P<a>)(?!column )", (("a", "column"),)),
+        (rf"^alter table {_WORD}rename (?P<a>)(?!to |column )[\w$]+ to ", (("a", "column"),)),
+    ),
+)
+"""What SQLite alone writes: conflict clauses, REPLACE, WITHOUT ROWID, STRICT, ALTER without COLUMN."""
 
 RULES = GrammarRules(
     sqlglot_dialect="sqlite",
@@ -40,6 +59,7 @@ RULES = GrammarRules(
     bracket_identifiers=True,
     leading_bom=True,
     cte_scope="all",
+    spellings=SPELLINGS,
     catalogue_functions=frozenset(
         f"pragma_{pragma}" for pragma in (*_TABLE_PRAGMAS.split("|"), "foreign_key_list", "index_info", "index_xinfo")
     ),

@@ -50,6 +50,10 @@ _TOKEN = re.compile(
 )
 
 
+_TABLE_CONSTRAINTS = ("primary", "unique", "check", "foreign")
+_NAMED_KIND = {"primary": ("primary", "key"), "null": ("not", "null"), ")": ("check",)}
+
+
 def _derived(aspects: Mapping[str, Relation]) -> Mapping[str, Relation]:
     """Replace the texts of the schema by what only they say: checks, automatic keys, generated values, triggers."""
     rows = sorted({row for text in aspects["sql"].rows for row in _told(text)}, key=repr)
@@ -71,10 +75,27 @@ def _told(text: Row) -> Iterator[Row]:
         elif word == "deferrable" and words[index + 1 : index + 3] == ("initially", "deferred"):
             if words[index - 1] != "not":
                 yield (table, word, "initially deferred")
+        elif words[index - 1 : index + 1] == ("on", "conflict"):
+            yield (table, "on conflict", _conflict(words, index - 1))
         elif word == "collate":
             yield (table, word, words[index + 1] if index + 1 < len(words) else "")
         elif word in ("check", "as") and words[index + 1 : index + 2] == ("(",):
             yield (table, word, " ".join(_group(words, index + 1)))
+
+
+def _conflict(words: Sequence[str], place: int) -> str:
+    """Return which constraint's conflict clause stands at a place, and what it says."""
+    start, depth = place, 0
+    while start > 0 and not (depth == 0 and words[start - 1] in (",", "(")):
+        start -= 1
+        depth += (words[start] == ")") - (words[start] == "(")
+    told = list(words[start:place])
+    if told and told[0] == "constraint":
+        told = told[2:]
+    if told and told[0] in _TABLE_CONSTRAINTS:
+        return " ".join([*told, words[place + 2]])
+    kind = "primary" if words[place - 2 : place] == ("primary", "key") else words[place - 1]
+    return " ".join([*_NAMED_KIND.get(kind, (kind,)), "(", *told[:1], ")", words[place + 2]])
 
 
 def _words(sql: str) -> Iterator[str]:

@@ -68,7 +68,15 @@ def _judge(
         def judge(sql: str) -> GuardVerdict:
             """Return the verdict on one text."""
             spoken = rules.sqlglot_dialect
-            parsed = parser.parse(sql, dialect, catalog, sqlglot_dialect=spoken, cte_scope=rules.cte_scope, brief=True)
+            parsed = parser.parse(
+                sql,
+                dialect,
+                catalog,
+                sqlglot_dialect=spoken,
+                cte_scope=rules.cte_scope,
+                spellings=rules.spellings,
+                brief=True,
+            )
             return check(parsed, rules, catalog, profile=profile)
 
         yield judge

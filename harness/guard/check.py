@@ -9,7 +9,7 @@ from cases.catalog import Catalog
 from dialect_adapters.contract import GrammarRules
 from harness.guard.lexer import Lexed, Token, lex
 from harness.guard.names import Names, call_trouble, called, table_trouble, type_trouble, word_trouble
-from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES
+from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES, WHY
 from harness.guard.second import disagreement
 from harness.results.parsed import SYNTAX_ERROR, ParsedQuery
 from harness.results.verdicts import GuardVerdict
@@ -103,7 +103,9 @@ def _parse_trouble(parsed: ParsedQuery, lexed: Lexed) -> _No | None:
     if parsed.statements != 1:
         return _No(f"{parsed.statements} statements where one is allowed", "statements")
     if parsed.rejected:
-        return _No(f"the parser passes over {parsed.rejected[0][1]!r}", parsed.rejected[0][0])
+        return _No(
+            f"the parser passes over {parsed.rejected[0][1]!r}, so nobody can vouch for it", parsed.rejected[0][0]
+        )
     mask = lexed.mask(len(parsed.sql))
     if mask == parsed.lexmap:
         return None
@@ -122,10 +124,10 @@ def _tree_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, profil
         roots, nodes = roots | DML, EXPLAINED
     outside = sorted(parsed.nodes - nodes, key=lambda node: (node not in KINDS, node))
     if outside:
-        return _No(f"'{outside[0]}' is not allowed here", outside[0])
+        return _No(WHY.get(outside[0], f"'{outside[0]}' is not allowed here"), outside[0])
     if parsed.root not in roots:
         return _No(f"a statement of kind '{parsed.root}' is not allowed under profile {profile}", parsed.root)
-    if chosen.objects and not any(t.kind == "word" and t.text in chosen.objects for t in lexed.tokens[1:6]):
+    if chosen.objects and re.match(chosen.objects, lexed.code()) is None:
         return _No("only tables, views and indexes may be changed", parsed.root)
     return None
 
@@ -152,6 +154,11 @@ def _name_trouble(parsed: ParsedQuery, lexed: Lexed, names: Names, profile: str)
         trouble = table_trouble(table.name, schema, names)
         if trouble is not None and not (chosen.objects and trouble[1] == "unknown_table"):
             return _No(*trouble)
+    for name, schema in parsed.written:
+        if schema in names.rules.system_schemas or (
+            name.startswith(names.rules.system_prefixes) and name not in names.tables
+        ):
+            return _No(f"'{name}' belongs to the system", "table")
     if (trouble := call_trouble(lexed.tokens, parsed.list_names, names, chosen.paren_words)) is not None:
         return _No(*trouble)
     if (trouble := type_trouble(parsed.types, names)) is not None:

@@ -9,8 +9,12 @@ from functools import cached_property
 
 from cases.catalog import Catalog, CatalogRoutine
 from dialect_adapters.contract import GrammarRules
+from dialect_adapters.wordlist import words
 from harness.guard.lexer import Token
 from harness.results.parsed import ParsedQuery
+
+_INDEXES = words("btree hash gin gist brin spgist")
+_PARTITIONS = words("range list hash")
 
 Trouble = tuple[str, str]
 """Why a name is rejected, and the kind of thing that decided."""
@@ -193,6 +197,16 @@ def _call(name: str, names: Names, *, qualified: bool) -> Trouble:
     return f"'{name}' is not on the function list", "function"
 
 
+def _is_method(tokens: Sequence[Token], index: int) -> bool:
+    """Return True for the method of an index or of partitions, a word of the grammar at that place alone."""
+    before = [token.text for token in tokens[max(0, index - 2) : index]]
+    word = tokens[index]
+    return word.kind == "word" and (
+        (word.text in _INDEXES and before[-1:] == ["using"])
+        or (word.text in _PARTITIONS and before == ["partition", "by"])
+    )
+
+
 def _described(routines: Sequence[CatalogRoutine]) -> str:
     """Say what a name of the snapshot's routines calls, the most dangerous first."""
     worst = max(routines, key=lambda routine: (routine.security_definer, routine.volatility))
@@ -246,6 +260,8 @@ def call_trouble(
         # A routine may have the name of a function or keyword of the engine's and be the one that is called.
         ours = token.text in allowed and token.text not in names.routines
         if ours and not qualified and (token.kind == "word" or token.text in names.rules.functions):
+            continue
+        if keywords and _is_method(tokens, index):
             continue
         heads[token.text] -= 1
         if heads[token.text] < 0:

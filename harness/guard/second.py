@@ -13,6 +13,8 @@ _KINDS = {
     "create": {"CreateStmt", "ViewStmt", "IndexStmt", "CreateTableAsStmt"},
     "drop": {"DropStmt"},
     "alter": {"AlterTableStmt", "RenameStmt"},
+    "truncatetable": {"TruncateStmt", "RefreshMatViewStmt"},
+    "comment": {"CommentStmt"},
 }
 """The second parser's statement kinds by the first one's node."""
 

@@ -15,8 +15,9 @@ from harness.parse.grammar import message, parse, tokenize
 from harness.parse.lexmap import lexmap, nesting
 from harness.parse.order import order_facts
 from harness.parse.resolve import Resolver
-from harness.parse.scope import folds_quoted, tables_of
+from harness.parse.scope import folds_quoted, tables_of, written
 from harness.parse.second import second_reading
+from harness.parse.spelling import CHANGES, NONE, Spelled, head, plain
 from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
@@ -30,7 +31,13 @@ _EXPLAIN = re.compile(
 
 
 def facts_of(
-    sql: str, dialect: str, tables: dict[str, list[str]] | None, *, scope: str = "earlier", brief: bool = False
+    sql: str,
+    dialect: str,
+    tables: dict[str, list[str]] | None,
+    *,
+    scope: str = "earlier",
+    brief: bool = False,
+    spellings: Spelled = NONE,
 ) -> dict[str, Any]:
     """Return the facts about one text as JSON values; whatever goes wrong becomes `error`.
 
@@ -38,7 +45,7 @@ def facts_of(
     """
     facts: dict[str, Any] = {"parser": PARSER}
     try:
-        facts.update(_facts(sql, dialect, tables, scope=scope, brief=brief))
+        facts.update(_facts(sql, dialect, tables, scope=scope, brief=brief, spellings=spellings))
     except SqlglotError as error:
         facts["error"] = f"{SYNTAX_ERROR}: {message(error, sql)}"
     except RecursionError:
@@ -50,7 +57,15 @@ def facts_of(
     return facts
 
 
-def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, scope: str, brief: bool) -> dict[str, Any]:
+def _facts(
+    sql: str,
+    dialect: str,
+    tables: dict[str, list[str]] | None,
+    *,
+    scope: str,
+    brief: bool,
+    spellings: Spelled,
+) -> dict[str, Any]:
     """Tokenise, measure, parse and read the tree of one text."""
     # A byte order mark is kept out of the parser and its place is kept, so that positions hold.
     text = " " + sql[1:] if sql.startswith("\ufeff") else sql
@@ -60,34 +75,42 @@ def _facts(sql: str, dialect: str, tables: dict[str, list[str]] | None, *, scope
     explained = _EXPLAIN.match(text)
     if explained:
         facts["explain"] = explained["options"].strip().lower()
-        text = " " * explained.end() + text[explained.end() :]
-    tokens = tokenize(text, dialect)
-    facts["lexmap"] = lexmap(text, tokens)
-    if explained:
-        prefix = "".join(" " if character.isspace() else "c" for character in sql[: explained.end()])
-        facts["lexmap"] = prefix + facts["lexmap"][explained.end() :]
-    facts["depth"] = nesting(tokens)
+        text, unread = " " * explained.end() + text[explained.end() :], (0, explained.end())
+    else:
+        text, unread = head(text, spellings.heads)
+    given = tokenize(text, dialect)
+    facts["lexmap"] = _as_given(lexmap(text, given), sql, *unread)
+    facts["depth"] = nesting(given)
     if facts["depth"] > MAX_DEPTH:
         return {**facts, "error": f"nested {facts['depth']} deep, more than {MAX_DEPTH}"}
+    tokens = plain(given, spellings.rest, lambda words: tokenize(words, dialect))
     parsed = parse(tokens, text, dialect)
     # A comment after the last semicolon is a statement of its own to this parser.
     trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     facts["statements"] = len(trees)
     if not trees:
         return {**facts, "error": "no statement"}
+    spelled = tokens is not given or (not explained and unread != (0, 0))
+    if spelled and any(_root(tree).key not in CHANGES for tree in trees):
+        return {**facts, "error": "it begins as a change and is read as none"}
     facts["rejected"] = [(tree.key, tree.sql(dialect=dialect)[:80]) for tree in trees if isinstance(tree, exp.Command)]
     facts["second"] = second_reading(sql, dialect)
     resolver = Resolver(tables, scope)
-    facts |= _tree_facts(trees, dialect, scope)
+    facts |= _tree_facts(trees, dialect, scope, prefixes=spellings.prefixes)
     if not brief:
-        facts |= _normal_facts(trees[0], text, tokens, dialect, resolver)
+        facts |= _normal_facts(trees[0], text, given, dialect, resolver) | ({"processed_sql": sql} if spelled else {})
     elif tables:
         resolver.outputs(trees[0], {})
         resolver.resolve_rest(trees[0])
     return {**facts, "unresolved": [name for each in trees for name in resolver.unresolved(each)]}
 
 
-def _tree_facts(trees: list[exp.Expr], dialect: str, scope: str) -> dict[str, Any]:
+def _as_given(letters: str, sql: str, start: int, end: int) -> str:
+    """Return the lexmap with a part that was read otherwise marked as the code it is."""
+    return letters[:start] + "".join(" " if each.isspace() else "c" for each in sql[start:end]) + letters[end:]
+
+
+def _tree_facts(trees: list[exp.Expr], dialect: str, scope: str, *, prefixes: bool) -> dict[str, Any]:
     """Read what stands anywhere in the statements, and the kind of the first."""
     fold = folds_quoted(dialect)
     nodes = [node for tree in trees for node in tree.walk()]
@@ -96,9 +119,10 @@ def _tree_facts(trees: list[exp.Expr], dialect: str, scope: str) -> dict[str, An
         "nodes": sorted({node.key for node in nodes}),
         "functions": sorted({_function(node) for node in nodes if isinstance(node, exp.Func)} - {""}),
         "tables": [ref for tree in trees for ref in tables_of(tree, scope, fold=fold)],
+        "written": [ref for tree in trees for ref in written(tree)],
         "literals": [node.name for node in nodes if isinstance(node, exp.Literal)],
         "types": sorted({_type(node) for node in nodes if isinstance(node, exp.DataType)} - {""}),
-        "list_names": [name for node in nodes for name in _list_name(node)],
+        "list_names": [name for node in nodes for name in _list_name(node, prefixes=prefixes)],
         "ctes": [cte.alias.lower() for cte in trees[0].find_all(exp.CTE)],
     }
 
@@ -119,8 +143,8 @@ def _type(node: exp.DataType) -> str:
     return str(kind.sql() if isinstance(kind, exp.Expr) else kind or "?").replace('"', "").lower()
 
 
-def _list_name(node: exp.Expr) -> Iterator[str]:
-    """Yield the name a node puts before a column list: an alias, a CTE, a table created or filled, an index."""
+def _list_name(node: exp.Expr, *, prefixes: bool) -> Iterator[str]:
+    """Yield the name a node puts before a column list or, where an index takes `prefixes`, before a length."""
     if isinstance(node, exp.TableAlias) and node.args.get("columns"):
         yield node.name.lower()
     elif isinstance(node, (exp.Schema, exp.IndexColumnConstraint)) and isinstance(
@@ -129,6 +153,17 @@ def _list_name(node: exp.Expr) -> Iterator[str]:
         yield node.this.name.lower()
     elif isinstance(node, exp.Index) and isinstance(node.args.get("table"), exp.Table):
         yield node.args["table"].name.lower()
+    elif prefixes and (isinstance(node, exp.ColumnPrefix) or _is_prefix(node)):
+        yield node.name.lower()
+
+
+def _is_prefix(node: exp.Expr) -> bool:
+    """Return True for a column of an index with a length, which looks like a call."""
+    if not isinstance(node, exp.Anonymous) or len(node.expressions) != 1:
+        return False
+    length = node.expressions[0]
+    around = node.parent.parent if isinstance(node.parent, exp.Ordered) else node.parent
+    return isinstance(length, exp.Literal) and length.is_int and isinstance(around, exp.IndexParameters)
 
 
 def _root(tree: exp.Expr) -> exp.Expr:

@@ -17,6 +17,7 @@ from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, SecondRead
 if TYPE_CHECKING:
     # The worker imports this package too and needs no data models.
     from cases.catalog import Catalog
+    from dialect_adapters.contract import Spellings
 
 DEADLINE = 2.0
 """Seconds one text may take before its worker is killed."""
@@ -40,6 +41,7 @@ class Parser:
         self._sock: socket.socket | None = None
         self._catalogs: dict[int, Catalog] = {}
         self._sent: set[int] = set()
+        self._spelled: Spellings | None = None
         # Invariant: the worker has at most one request in flight, so an answer belongs to the request just sent.
         self._lock = threading.Lock()
         self.restarts = 0
@@ -74,11 +76,13 @@ class Parser:
         sqlglot_dialect: str,
         cte_scope: str = "earlier",
         brief: bool = False,
+        spellings: Spellings | None = None,
     ) -> ParsedQuery:
         """Return the facts about one text; a text that cannot be parsed has `error` set. Never raises on any text.
 
         `cte_scope` is the dialect's own (`GrammarRules`); the default sees the fewest CTEs, hence the most tables.
-        `brief` leaves out what the guard does not read (normal forms, order), for twice the pace.
+        `brief` leaves out what the guard does not read (normal forms, order), for twice the pace. `spellings` are the
+        dialect's own too; without them changes that only the engine's own spelling has are errors.
         """
         size = len(sql.encode("utf-8", "surrogatepass"))
         if size > MAX_BYTES:
@@ -87,7 +91,7 @@ class Parser:
         with self._lock:
             for attempt in (1, 2):
                 try:
-                    return _query(sql, dialect, self._ask(request, catalog))
+                    return _query(sql, dialect, self._ask(request, catalog, spellings))
                 except TimeoutError:
                     self._stop()
                     return ParsedQuery(sql, dialect, "sqlglot", error=f"not parsed within {self._deadline:g} s")
@@ -98,7 +102,7 @@ class Parser:
                         return ParsedQuery(sql, dialect, "sqlglot", error="the parser died on this text")
         raise AssertionError("unreachable")
 
-    def _ask(self, request: dict[str, Any], catalog: Catalog | None) -> dict[str, Any]:
+    def _ask(self, request: dict[str, Any], catalog: Catalog | None, spellings: Spellings | None) -> dict[str, Any]:
         """Send one text and return the worker's facts."""
         if self._sock is None:
             self._start(request["dialect"])
@@ -110,6 +114,10 @@ class Parser:
             tables = {table.name.lower(): [column.name for column in table.columns] for table in catalog.tables}
             send(sock, {"catalog": key, "tables": tables})
             self._sent.add(cast(int, key))
+        if spellings != self._spelled:
+            rules = [[], [], False] if spellings is None else [spellings.heads, spellings.rest, spellings.prefixes]
+            send(sock, {"spellings": rules})
+            self._spelled = spellings
         send(sock, {**request, "use": key})
         return cast(dict[str, Any], receive(sock, deadline))
 
@@ -133,6 +141,7 @@ class Parser:
             )
         self._sock = ours
         self._sent = set()
+        self._spelled = None
         receive(ours, began + _START_SECONDS)
         if self.restart_seconds:
             self.restarts += 1
@@ -180,8 +189,8 @@ def _frozen(name: str, value: Any) -> Any:
     """Turn JSON lists into the tuples and sets of the value."""
     if name in {"nodes", "functions"}:
         return frozenset(value)
-    if name == "rejected":
-        return tuple((node, why) for node, why in value)
+    if name in {"rejected", "written"}:
+        return tuple((first, second) for first, second in value)
     return tuple(value) if isinstance(value, list) else value
 
 

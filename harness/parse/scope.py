@@ -14,6 +14,7 @@ Ref = tuple[str, str | None, str | None, bool]
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 _ARMS = (exp.Subquery, exp.SetOperation, exp.Paren)
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+_SCHEMA_WRITES = (exp.Create, exp.Alter, exp.Drop, exp.TruncateTable, exp.AlterRename, exp.Comment)
 
 
 def folds_quoted(dialect: str) -> bool:
@@ -29,6 +30,8 @@ def tables_of(tree: exp.Expr, scope: str, *, fold: bool) -> list[Ref]:
     for table in tree.find_all(exp.Table):
         name = table.this
         if table.arg_key == "indexed" or not isinstance(name, exp.Identifier):
+            continue
+        if _is_alias_target(table):
             continue
         if _is_target(table) or not sure or not _is_cte(table, name, scope, fold=fold):
             found.add((name.name.lower(), _part(table, "db"), _part(table, "catalog"), bool(name.args.get("quoted"))))
@@ -80,6 +83,35 @@ def _above(node: exp.Expr) -> Iterator[exp.Expr]:
     while node.parent is not None:
         node = node.parent
         yield node
+
+
+def written(tree: exp.Expr) -> list[tuple[str, str | None]]:
+    """Return name and schema of every table a statement changes, makes, renames or drops."""
+    targets = [
+        table
+        for table in tree.find_all(exp.Table)
+        if isinstance(table.this, exp.Identifier) and (_is_target(table) or _is_schema_target(table))
+    ]
+    return sorted({(table.name.lower(), _part(table, "db")) for table in targets}, key=str)
+
+
+def _is_schema_target(table: exp.Table) -> bool:
+    """Return True for a table that a statement of the schema is about."""
+    node: exp.Expr = table
+    while isinstance(node.parent, (exp.Schema, exp.Index)):
+        node = node.parent
+    return isinstance(node.parent, _SCHEMA_WRITES) and node.arg_key in {"this", "expressions"}
+
+
+def _is_alias_target(table: exp.Table) -> bool:
+    """Return True where a DELETE names what it deletes from by an alias that its own sources give."""
+    delete = table.parent
+    if not isinstance(delete, exp.Delete) or table.arg_key not in {"this", "tables"} or table.args.get("db"):
+        return False
+    sources = [delete.args.get("this"), *(delete.args.get("using") or ())]
+    named = [source for source in sources if isinstance(source, exp.Table) and source is not table]
+    joined = [join.this for source in named for join in source.args.get("joins") or ()]
+    return any(isinstance(each, exp.Table) and each.alias and each.alias == table.name for each in (*named, *joined))
 
 
 def _is_target(table: exp.Table) -> bool:

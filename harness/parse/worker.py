@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from harness.parse.facts import facts_of
 from harness.parse.frames import receive, send
+from harness.parse.spelling import NONE, Spelled
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 12_000
@@ -32,8 +33,9 @@ def main(descriptor: int, dialect: str) -> None:
 
 
 def _serve(sock: socket.socket, dialect: str) -> None:
-    """Answer one text after the other; catalogues are kept by their key."""
+    """Answer one text after the other; catalogues are kept by their key, spellings until others come."""
     catalogs: dict[int, dict[str, list[str]]] = {}
+    spellings = NONE
     facts_of("SELECT 1", dialect, None)
     send(sock, "ready")
     while True:
@@ -44,9 +46,19 @@ def _serve(sock: socket.socket, dialect: str) -> None:
         if "tables" in request:
             catalogs[request["catalog"]] = request["tables"]
             continue
+        if "spellings" in request:
+            spellings = Spelled(*request["spellings"])
+            continue
         # Should the parent be gone while a text loops, the default action of the alarm ends this process.
         signal.alarm(_ORPHAN_SECONDS)
         tables = catalogs.get(request["use"])
-        answer = facts_of(request["sql"], request["dialect"], tables, scope=request["scope"], brief=request["brief"])
+        answer = facts_of(
+            request["sql"],
+            request["dialect"],
+            tables,
+            scope=request["scope"],
+            brief=request["brief"],
+            spellings=spellings,
+        )
         signal.alarm(0)
         send(sock, answer)

@@ -104,6 +104,7 @@ class Lane:
             self._catalog,
             sqlglot_dialect=self._rules.sqlglot_dialect,
             cte_scope=self._rules.cte_scope,
+            spellings=self._rules.spellings,
         )
         verdict = check(parsed, self._rules, self._catalog, visible=self._visible)
         return verdict, round(time.monotonic() - started, 5)

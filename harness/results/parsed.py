@@ -76,6 +76,7 @@ class ParsedQuery:
     qualified names (`source.column`) no column answers to. `explain` are the options where the text is an EXPLAIN
     (the other facts then describe the explained statement), None elsewhere. `second` is a second parser's reading,
     None where the dialect has none or it is not installed. `types` are the types the parser does not know by name.
+    `written` are name and schema of the tables a statement changes, makes or drops.
     """
 
     sql: str
@@ -107,3 +108,4 @@ class ParsedQuery:
     explain: str | None = None
     second: SecondReading | None = None
     types: tuple[str, ...] = ()
+    written: tuple[tuple[str, str | None], ...] = ()

@@ -26,6 +26,7 @@ from harness.parse import Parser
 from harness.results.verdicts import GuardVerdict
 
 _TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "guard.yaml").read_text(encoding="utf-8"))
+_CHANGES = yaml.safe_load((Path(__file__).parents[1] / "tables" / "changes.yaml").read_text(encoding="utf-8"))
 _SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 _NEEDS_SHARED = pytest.mark.skipif(not _SHARED.is_dir(), reason="needs ../shared/data beside the repository")
 _SCHEMAS = {"postgres": "public", "mysql": "shop", "sqlite": None}
@@ -79,7 +80,11 @@ def parser() -> Iterator[Parser]:
 def _check(parser: Parser, sql: str, dialect: str, catalog: Catalog | None, **options: Any) -> GuardVerdict:
     """Parse and guard one text."""
     rules = _rules(dialect)
-    spoken = {"sqlglot_dialect": rules.sqlglot_dialect, "cte_scope": rules.cte_scope}
+    spoken: dict[str, Any] = {
+        "sqlglot_dialect": rules.sqlglot_dialect,
+        "cte_scope": rules.cte_scope,
+        "spellings": rules.spellings,
+    }
     verdict = check(parser.parse(sql, dialect, catalog, **spoken), rules, catalog, **options)
     brief = parser.parse(sql, dialect, catalog, **spoken, brief=True)
     assert check(brief, rules, catalog, **options) == verdict
@@ -101,6 +106,25 @@ def test_every_row_gets_its_verdict(parser: Parser, row: dict[str, Any]) -> None
     assert len(verdict.flags) == row.get("flags", 0)
     if verdict.statement is not None:
         assert verdict.statement in verdict.reason
+
+
+@pytest.mark.parametrize("side", ["gold", "right", "wrong"])
+@pytest.mark.parametrize("row", _CHANGES["rows"], ids=lambda row: f"{row['dialect']}: {row['what']}")
+def test_changes_are_admitted_as_each_engine_spells_them(parser: Parser, row: dict[str, Any], side: str) -> None:
+    """Every statement that the engines were seen to run passes under the profile of its kind, and under no query's."""
+    catalog = _catalog(row["dialect"], {**_CHANGES["tables"], **row.get("made", {})})
+    verdict = _check(parser, row[side], row["dialect"], catalog, profile=row["kind"])
+    assert verdict.allowed is True, verdict.reason
+    assert _check(parser, row[side], row["dialect"], catalog).allowed is False
+
+
+@pytest.mark.parametrize("row", _CHANGES["refused"], ids=lambda row: f"{row['dialect']}: {row['sql'][:60]!r}")
+def test_changes_nobody_can_judge_stay_refused(parser: Parser, row: dict[str, Any]) -> None:
+    """What the parser cannot read or no state shows is refused with a reason that says so."""
+    catalog = _catalog(row["dialect"], _CHANGES["tables"])
+    verdict = _check(parser, row["sql"], row["dialect"], catalog, profile=row["kind"])
+    assert verdict.allowed is False
+    assert row["why"] in verdict.reason
 
 
 def _expanded(sql: str) -> str:
