@@ -36,11 +36,11 @@ class Finding:
 def examine() -> tuple[Finding, ...]:
     """Return every fact about this machine, for every installed dialect."""
     recipes = tuple(adapter(name).recipe for name in names())
-    return (*machine_findings(), *process_findings(), *container_findings(recipes))
+    return (*machine_findings(), *process_findings(recipes), *container_findings(recipes))
 
 
-def process_findings() -> tuple[Finding, ...]:
-    """Return whether file-based engines can run in a jailed process here, and by which method."""
+def process_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
+    """Return whether file-based engines and this machine's own servers can run in a jail here, and by which method."""
     from sandboxes.process.interpreter import host_interpreter
     from sandboxes.process.jail import JailSpec, find_jailer
 
@@ -49,7 +49,23 @@ def process_findings() -> tuple[Finding, ...]:
         jailer = find_jailer(JailSpec((str(here.program), "-c", "import sqlite3"), {}, here.paths, here.hidden))
     except InfrastructureError as fault:
         return (Finding("jailed process", False, fault.message, fault.remedy, decides=True),)
-    return (Finding("jailed process", True, f"{jailer.description}, SQLite {here.sqlite_version}", decides=True),)
+    files = Finding("jailed process", True, f"{jailer.description}, SQLite {here.sqlite_version}", decides=True)
+    return (files, *(_jailed_server(recipe) for recipe in recipes if recipe.host is not None))
+
+
+def _jailed_server(recipe: ServerRecipe) -> Finding:
+    """Return whether a server of this machine's own can be jailed here, from which programs and with which gaps."""
+    from sandboxes.process.programs import host_programs
+    from sandboxes.process.servers import find_ground
+
+    name = f"jailed {recipe.dialect}"
+    try:
+        programs, ground = host_programs(recipe), find_ground()
+    except InfrastructureError as fault:
+        return Finding(name, False, fault.message, fault.remedy, decides=True)
+    how = f"{recipe.dialect} {programs.version} ({programs.source}), {ground.description}"
+    clock = "" if programs.preload else "; its clock cannot be pinned without libfaketime"
+    return Finding(name, True, f"{how}{clock}", decides=True)
 
 
 def container_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,9 +23,12 @@ from sandboxes.loader import loader_digest
 from sandboxes.locks import exclusive
 from sandboxes.process.interpreter import Interpreter
 
-FORMAT = 2
+FORMAT = 3
 DATA = "data"
 CATALOG = "catalog.json"
+IMPORTED = "imported"
+"""Stands in the folder of an image that came in a bundle and holds its portable key."""
+
 _SECRET = "secret"  # noqa: S105 - a file's name
 _NOTICE_FROM = 5
 
@@ -38,6 +42,18 @@ def image_key(adapter: Adapter, snapshots: Sequence[Snapshot], interpreter: Inte
     code = [adapter.recipe.builder_version, loader_digest(adapter)]
     parts = [FORMAT, adapter.name, code, interpreter.python_version, interpreter.sqlite_version, content]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def loaded_by(adapter: Adapter) -> str:
+    """Return the digest of the code that wrote an image, whatever is in it."""
+    parts = [FORMAT, adapter.name, adapter.recipe.builder_version, loader_digest(adapter)]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def portable_key(adapter: Adapter, snapshots: Sequence[Snapshot]) -> str:
+    """Return the key of what decides an image's content whatever the library: files of one suit every other."""
+    content = sorted((snapshot.id, snapshot.database, snapshot.digest) for snapshot in snapshots)
+    return hashlib.sha256(json.dumps([loaded_by(adapter), content]).encode()).hexdigest()[:32]
 
 
 def prepare_image(
@@ -67,13 +83,30 @@ def prepare_image(
         version=interpreter.sqlite_version,
         source="host",
     )
-    return stored_image(adapter, base, key, snapshots, write)
+    portable = portable_key(adapter, snapshots)
+    return stored_image(adapter, base, _imported(portable) or key, snapshots, write, portable=portable)
+
+
+def _imported(portable: str) -> str:
+    """Return the key of an image of that content that came in a bundle, or nothing."""
+    for path in (cache_dir() / "process").glob(f"*/{IMPORTED}"):
+        if path.read_text("utf-8") == portable and (path.parent / CATALOG).is_file():
+            return path.parent.name
+    return ""
 
 
 def stored_image(
-    adapter: Adapter, base: BaseImage, key: str, snapshots: Sequence[Snapshot], write: Writer, password: str = ""
+    adapter: Adapter,
+    base: BaseImage,
+    key: str,
+    snapshots: Sequence[Snapshot],
+    write: Writer,
+    password: str = "",
+    portable: str = "",
 ) -> SnapshotImage:
     """Return the image of a key; where nobody has made it, `write` fills a folder under the key's lock.
+
+    `portable` is the key of its content alone, where the image may be exported to another machine.
 
     Raises:
         InputError: a snapshot that cannot be loaded.
@@ -85,9 +118,12 @@ def stored_image(
         try:
             with exclusive(home, key):
                 if not (folder / CATALOG).is_file():
-                    _build(_ref(adapter, key), folder, write, password)
+                    texts = {"ref": _ref(adapter, key), "portable": portable, "loaded_by": loaded_by(adapter)}
+                    _build(texts, folder, write, password)
         except OSError as error:
             raise unusable(folder, error) from error
+    with contextlib.suppress(OSError):
+        os.utime(folder / CATALOG)
     return SnapshotImage(_ref(adapter, key), key, adapter.name, base, _read(folder, snapshots))
 
 
@@ -118,15 +154,11 @@ def _ref(adapter: Adapter, key: str) -> str:
     return f"process/{adapter.name}:{key}"
 
 
-def _build(ref: str, folder: Path, write: Writer, password: str) -> None:
+def _build(said: dict[str, str], folder: Path, write: Writer, password: str) -> None:
     """Write the files beside the final folder and rename it last, so that nobody sees half an image."""
     with _draft(folder) as draft:
         catalogs = write(draft)
-        texts = {
-            "format": FORMAT,
-            "ref": ref,
-            "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs],
-        }
+        texts = said | {"format": FORMAT, "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs]}
         if password:
             write_private(draft / _SECRET, password)
         write_private(draft / CATALOG, json.dumps(texts))

@@ -160,6 +160,8 @@ def _bubblewrap(spec: JailSpec, *, as_root: bool, filtered: bool) -> list[str]:
     command += ["--seccomp", FILTER_FD] if filtered else []
     for name, value in spec.env.items():
         command += ["--setenv", name, value]
+    for folder in _parents(spec):
+        command += ["--perms", "0755", "--dir", folder]
     for host, inside in spec.paths:
         command += ["--ro-bind", host, inside]
     for host, inside in spec.shared:
@@ -171,3 +173,10 @@ def _bubblewrap(spec: JailSpec, *, as_root: bool, filtered: bool) -> list[str]:
     for folder, size in spec.writable:
         command += ["--perms", "0777", "--size", str(size), "--tmpfs", folder]
     return [*command, "--remount-ro", "/", "--chdir", "/", "--", *spec.argv]
+
+
+def _parents(spec: JailSpec) -> list[str]:
+    """Return the folders above what is shown, outermost first: those bubblewrap makes itself, root alone may enter."""
+    shown = [inside for _, inside in (*spec.paths, *spec.shared)]
+    above = {str(parent) for inside in (*shown, *spec.devices) for parent in Path(inside).parents}
+    return sorted(above - {"/"})

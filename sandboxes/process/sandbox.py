@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import select
@@ -31,6 +32,7 @@ _DRAFT_SECONDS = 60.0
 _END_SECONDS = 5.0
 _LOOK_SECONDS = 0.005
 _BACKLOG = 64
+_LOG_LINES = 40
 
 
 class ProcessSandbox:
@@ -71,8 +73,11 @@ class ProcessSandbox:
             raise SandboxLostError(f"the jailed worker is gone: {self.last_words()}") from error
 
     def died_of_memory(self) -> bool:
-        """Return False: one statement's process is what a limit kills, and its session says so itself."""
-        return False
+        """Return True where a server ended because the room it may write in was full.
+
+        Memory kills no server here: a process that wants too much is refused it, and its session says so itself.
+        """
+        return self._built is not None and os.strerror(errno.ENOSPC) in self.last_words(_LOG_LINES)
 
     def kill(self) -> None:
         """Stop the worker and every session at once."""
@@ -122,13 +127,13 @@ class ProcessSandbox:
         """Return True while the worker's process lives."""
         return self._process.poll() is None
 
-    def last_words(self) -> str:
+    def last_words(self, lines_shown: int = 3) -> str:
         """Return the last lines the worker or its jail wrote."""
         try:
             lines = (self.folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
         except OSError:
             lines = []
-        return " | ".join(lines[-3:]) or f"it ended with {self._process.poll()} and wrote nothing"
+        return " | ".join(lines[-lines_shown:]) or f"it ended with {self._process.poll()} and wrote nothing"
 
 
 def _wait_alone(control: int, seconds: float) -> bool:

@@ -27,7 +27,6 @@ OPEN_FILES = 1024
 _ENTRY = Path(__file__).with_name("entry.py")
 _ENTRY_INSIDE = "/opt/sqlassay/entry.py"
 _DEVICES = ("/dev/null", "/dev/urandom")
-_BAKED = "-baked"
 _SCRATCH_MB = 256
 _SPARE_MB = 256
 _BUILD_MEMORY_MB = 2048
@@ -40,6 +39,11 @@ class Ground:
 
     jailer: Jailer
     layered: bool
+
+    @property
+    def description(self) -> str:
+        """Return the way as a report names it."""
+        return f"{self.jailer.description}, {'data layered' if self.layered else 'data copied'}"
 
     @property
     def owner(self) -> int:
@@ -78,7 +82,7 @@ def server_plan(adapter: Adapter, image: SnapshotImage, mode: Mode, *, room_mb: 
     size = _size(data)
     room = size + (size + room_mb * MIB if mode is Mode.WRITE else _SCRATCH_MB * MIB)
     settings = {
-        "copy": None if ground.layered else [f"{recipe.data_dir}{_BAKED}", recipe.data_dir],
+        "copy": None if ground.layered else [_baked(recipe), recipe.data_dir],
         "argv": server_argv(recipe, mode, programs),
         "env": _environment(recipe, programs),
         "limits": _limits(recipe, ground, recipe.memory_mb + _SPARE_MB, room),
@@ -87,7 +91,7 @@ def server_plan(adapter: Adapter, image: SnapshotImage, mode: Mode, *, room_mb: 
     if ground.layered:
         spec = replace(spec, layered=((str(data), recipe.data_dir, room),))
     else:
-        baked = (str(data), f"{recipe.data_dir}{_BAKED}")
+        baked = (str(data), _baked(recipe))
         spec = replace(spec, paths=(*spec.paths, baked), writable=((posixpath.dirname(recipe.data_dir), room),))
     serves, socket = posixpath.split(recipe.socket)
     return Plan(
@@ -163,6 +167,11 @@ def _spec(
     return JailSpec(argv, {"TZ": "UTC"}, paths, python.hidden, devices=_DEVICES)
 
 
+def _baked(recipe: ServerRecipe) -> str:
+    """Return where the data lies that is copied: beside the folder that is written, not in it."""
+    return f"{posixpath.dirname(recipe.data_dir)}-baked"
+
+
 def _size(data: Path) -> int:
     """Return the bytes of a data folder."""
     return sum(path.lstat().st_size for path in data.rglob("*") if path.is_file())
@@ -189,5 +198,4 @@ def _isolation(recipe: ServerRecipe, mode: Mode, ground: Ground, programs: Progr
         _CPU if ground.jailer.as_root else "one cpu (cgroup)",
         "" if programs.preload else "a clock that can be pinned (libfaketime)",
     )
-    method = f"{ground.jailer.description}, {'data layered' if ground.layered else 'data copied'}"
-    return Isolation("process", method, "none", tuple(filter(None, limits)), tuple(filter(None, missing)))
+    return Isolation("process", ground.description, "none", tuple(filter(None, limits)), tuple(filter(None, missing)))
