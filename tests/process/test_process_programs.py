@@ -1,4 +1,4 @@
-"""Which programs of this machine serve a recipe: the image's own version first, none that does not suit, none hidden."""
+"""Which programs of this machine serve a recipe: the image's version first, none that does not suit, none hidden."""
 
 from __future__ import annotations
 
