@@ -27,12 +27,13 @@ from dialect_adapters.contract import (
 from dialect_adapters.registry import adapter
 from harness.redteam.targets import find_target
 from sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sandboxes.docker.client import connect as connect_engine
 from sandboxes.registry import provider
 
 pytestmark = pytest.mark.docker
 ROWS = yaml.safe_load(Path(__file__).parents[1].joinpath("tables", "hardening.yaml").read_text("utf-8"))
 LIMITS = Limits(timeout=0.5)
-OURS = Limits(timeout=20.0)
+OURS = Limits(timeout=60.0)
 LATE = LIMITS.timeout + 1.4
 """Seconds after which it was our own socket that gave up, not a limit of the engine."""
 
@@ -84,22 +85,81 @@ class Range:
                 session.fetch(sql, OURS)
 
     def attempt(self, sandbox: Sandbox, row: Mapping[str, Any], role: Role, begin: str | Sequence[str]) -> str:
-        """Try the attack: `refused`, `lost` (it outlived its deadline) or what it answered."""
+        """Try the attack: `refused`, `lost` (it outlived its deadline), `died` (of memory) or what it answered."""
         with contextlib.ExitStack() as stack:
-            if "other" in row:
-                other = stack.enter_context(contextlib.closing(sandbox.open(self.database, Role.READER, Pins())))
-                other.fetch(row["other"], OURS)
-            session = stack.enter_context(contextlib.closing(sandbox.open(self.database, role, Pins())))
+            for key, who in (("other", Role.READER), ("holds", Role.HARNESS)):
+                if key in row:
+                    session = stack.enter_context(contextlib.closing(sandbox.open(self.database, who, Pins())))
+                    for sql in [row[key]] if isinstance(row[key], str) else row[key]:
+                        session.fetch(sql, OURS)
+            if row.get("flood"):
+                return self.flood(sandbox, stack)
+            try:
+                session = self.login(sandbox, row.get("database", self.database), role)
+            except SessionLostError:
+                return "refused"
+            stack.enter_context(contextlib.closing(session))
             limits = LIMITS if row.get("lost") else OURS
             _begin(session, begin, limits)
-            started = time.monotonic()
-            try:
-                relations = [session.fetch(sql, limits) for sql in row["attack"]]
-            except StatementError:
-                return "refused"
-            except SessionLostError:
-                return "lost" if time.monotonic() - started > LATE else "refused"
-            return f"answered {relations[-1].rows!r}"
+            answer = _tried(session, row["attack"], limits)
+        if row.get("log"):
+            return f"answered {_log_of(sandbox)}"
+        if row.get("died"):
+            return "died" if _died(sandbox) else answer
+        return answer
+
+    def login(self, sandbox: Sandbox, database: str, role: Role) -> Session:
+        """Log in as this snapshot's role, to a database that may be another's."""
+        if database == self.database:
+            return sandbox.open(database, role, Pins())
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dialect_adapters.postgres.session.login_name", lambda _, who: f"{who.value}_{self.database}")
+            return self.adapter.connect(sandbox.endpoint, database, role, Pins())
+
+    def flood(self, sandbox: Sandbox, stack: contextlib.ExitStack) -> str:
+        """Log in as the reader until refused; a success is that another login of the snapshot is refused as well."""
+
+        def enter(role: Role) -> None:
+            """Log in and stay."""
+            session = self.adapter.connect(sandbox.endpoint, self.database, role, Pins())
+            stack.enter_context(contextlib.closing(session))
+
+        with contextlib.suppress(SessionLostError):
+            for _ in range(60):
+                enter(Role.READER)
+        try:
+            enter(Role.WRITER)
+        except SessionLostError:
+            return "answered nobody else"
+        return "refused"
+
+
+def _tried(session: Session, attack: Sequence[str], limits: Limits) -> str:
+    """Run the attack's statements one after the other."""
+    started = time.monotonic()
+    try:
+        relations = [session.fetch(sql, limits) for sql in attack]
+    except StatementError:
+        return "refused"
+    except SessionLostError:
+        return "lost" if time.monotonic() - started > LATE else "refused"
+    return f"answered {relations[-1].rows!r}"
+
+
+def _died(sandbox: Sandbox) -> bool:
+    """Return whether the server or one of its processes died of memory; the engine may need a moment to tell."""
+    deadline = time.monotonic() + 5.0
+    while not sandbox.died_of_memory():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _log_of(sandbox: Sandbox) -> str:
+    """Return everything the server has logged."""
+    text: bytes = connect_engine().api.logs(sandbox.id)
+    return text.decode(errors="replace")
 
 
 def _begin(session: Session, begin: str | Sequence[str], limits: Limits) -> None:
@@ -129,8 +189,8 @@ def grounds() -> Iterator[Callable[[str], Range]]:
 
 def _succeeded(row: Mapping[str, Any], answer: str) -> bool:
     """Return whether an attempt was a success for the attacker."""
-    if row.get("lost"):
-        return answer == "lost"
+    if row.get("lost") or row.get("died"):
+        return answer == ("lost" if row.get("lost") else "died")
     return answer.startswith("answered") and row.get("proof", "") in answer
 
 

@@ -16,6 +16,7 @@ TEXTS = {
     "nested": "+".join(["1"] * 300),
     "unions": " UNION ALL SELECT 1" * 60,
     "columns": ", ".join(["1"] * 600),
+    "long": "x" * 1_500_000,
 }
 LIMITS = {
     "attached": (sqlite3.SQLITE_LIMIT_ATTACHED, 10),
@@ -23,6 +24,7 @@ LIMITS = {
     "compound": (sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, 500),
     "column": (sqlite3.SQLITE_LIMIT_COLUMN, 2000),
     "length": (sqlite3.SQLITE_LIMIT_LENGTH, 1_000_000_000),
+    "sql_length": (sqlite3.SQLITE_LIMIT_SQL_LENGTH, 1_000_000_000),
 }
 SETTINGS = {"authorizer", "query_only", "immutable", *LIMITS}
 
