@@ -21,7 +21,7 @@ COMMANDS = {
     "guard": "Judge a file of statements by the guard alone, without any database.",
     "init": "Start a pack of your own in a new folder.",
     "list": "List packs, metrics, dialects, policies, formats or reports.",
-    "snapshot": "Build or list snapshot images.",
+    "snapshot": "Build, list, collect, export or import snapshot images.",
     "doctor": "Say what works on this machine and how to fix what does not.",
     "clean": "Remove sandboxes that dead runs left behind.",
 }

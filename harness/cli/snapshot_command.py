@@ -1,4 +1,4 @@
-"""`sqlassay snapshot`: build a pack's image before it is needed, or list the images that are here."""
+"""`sqlassay snapshot`: build a pack's images before they are needed, list, collect and move those that are here."""
 
 from __future__ import annotations
 
@@ -9,36 +9,128 @@ import click
 
 @click.group("snapshot")
 def command() -> None:
-    """Build or list snapshot images."""
+    """Build, list, collect, export or import snapshot images."""
 
 
 @command.command("build")
 @click.argument("pack")
 @click.option("--dialect", default="sqlite", show_default=True, help="Engine to build for.")
 @click.option("--sandbox", default="auto", show_default=True, help="auto, docker or process.")
-@click.option("--engine", type=click.Choice(["auto", "ask", "none"]), default="auto", show_default=True)
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "ask", "none"]),
+    default="auto",
+    show_default=True,
+    help="Whether a missing container engine is installed and started.",
+)
 def build(pack: str, dialect: str, sandbox: str, engine: str) -> int:
     """Build the snapshot image of PACK for one dialect; nothing happens where it is up to date."""
     from cases.formats.registry import load_pack
+    from dialect_adapters.registry import adapter as find_adapter
     from harness.cli.screen import screen
-    from harness.run.bench import prepare
-    from harness.run.options import RunOptions, resolve
+    from harness.run.options import options_from
+    from sandboxes.opening import open_provider
 
+    asked = options_from({"dialect": dialect, "sandbox": sandbox, "engine": engine}, file=None, names="--")
     loaded = load_pack(Path(pack))
-    asked = RunOptions.model_validate({"dialect": dialect, "sandbox": sandbox, "engine": engine})
+    adapter = find_adapter(dialect)
     with screen() as live:
-        bench = prepare(resolve([("command line", asked)], loaded.settings), loaded, "snapshot-build", live)
-        bench.provider.close()
-    tables = sum(len(catalog.tables) for catalog in bench.image.catalogs)
-    click.echo(f"{bench.image.ref}  {len(bench.image.catalogs)} snapshots, {tables} tables")
+        provider = open_provider(adapter.recipe, sandbox, live.notice, engine=asked.engine or "auto")
+        try:
+            image = provider.prepare(adapter, loaded.snapshots, live.notice)
+        finally:
+            provider.close()
+    tables = sum(len(catalog.tables) for catalog in image.catalogs)
+    click.echo(f"{image.ref}  {len(image.catalogs)} snapshots, {tables} tables")
     return 0
 
 
 @command.command("list")
-def list_images() -> int:
-    """List the images of this machine, newest use first."""
+@click.option("--json", "as_json", is_flag=True, help="Write the images as JSON.")
+def list_images(*, as_json: bool) -> int:
+    """List the images of this machine, the latest used first: size beyond the base, last use, who runs them."""
     from sandboxes.inventory import images
 
-    for image in images():
-        click.echo(f"{image.dialect}  {image.ref}  {image.databases} databases  {image.provider}")
+    found = images()
+    if as_json:
+        import json
+
+        fields = ("ref", "dialect", "provider", "databases", "size", "used", "in_use", "imported")
+        click.echo(json.dumps([{name: getattr(image, name) for name in fields} for image in found], indent=1))
+        return 0
+    for image in found:
+        marks = [word for word, set_ in (("imported", image.imported), ("in use", image.in_use)) if set_]
+        parts = (
+            image.dialect,
+            image.ref,
+            _counted(image.databases),
+            image.provider,
+            _size(image.size),
+            _day(image.used),
+        )
+        click.echo("  ".join([*parts, *marks]))
     return 0
+
+
+@command.command("gc")
+@click.option("--keep", type=click.IntRange(0), required=True, help="How many images stay, the latest used first.")
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+def gc(keep: int, *, dry_run: bool) -> int:
+    """Remove all but the images used last, of every dialect; never one that a live run uses."""
+    from sandboxes.collection import collect
+
+    freed = 0
+    for one in collect(keep, dry_run=dry_run):
+        freed += one.freed
+        click.echo(f"{one.fate}  {one.ref}" + (f"  {_size(one.freed)}" if one.fate != "in use" else ""))
+    click.echo(f"{'would free' if dry_run else 'freed'} {_size(freed)}")
+    return 0
+
+
+@command.command("export")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("refs", nargs=-1, metavar="[REF]...")
+def export_images(file: Path, refs: tuple[str, ...]) -> int:
+    """Write images to the bundle FILE, to import on a machine without network: those named by REF, else all.
+
+    REF is a name that `snapshot list` shows, or its beginning. The bundle holds the images, what their databases hold
+    and their secrets, and proves itself by the digest that is printed.
+    """
+    from sandboxes.transfer import chosen, export
+
+    moved = export(file, chosen(refs))
+    for ref in moved.refs:
+        click.echo(ref)
+    click.echo(f"{file}  {_size(file.stat().st_size)}  {moved.digest}")
+    return 0
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--digest", help="What `snapshot export` printed; another bundle is refused.")
+def import_images(file: Path, digest: str | None) -> int:
+    """Take in the images of the bundle FILE; one that was damaged or changed is refused whole."""
+    from sandboxes.transfer import take_in
+
+    moved = take_in(file, digest)
+    for ref in moved.refs:
+        click.echo(ref)
+    click.echo(f"{len(moved.refs)} images taken in  {moved.digest}")
+    return 0
+
+
+def _counted(databases: int) -> str:
+    """Return a number of databases in words."""
+    return f"{databases} database{'' if databases == 1 else 's'}"
+
+
+def _size(count: int) -> str:
+    """Return bytes as a person reads them."""
+    return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{count / 1000:.0f} kB"
+
+
+def _day(seconds: float) -> str:
+    """Return a moment of last use in UTC."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

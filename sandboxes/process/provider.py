@@ -18,6 +18,7 @@ from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Endpoint, Mode
 from sandboxes.cache import cache_dir
 from sandboxes.contract import Notice, Sandbox, SnapshotImage
+from sandboxes.holds import hold
 from sandboxes.labels import owner
 from sandboxes.locks import RunLock, remove_free
 from sandboxes.process.clusters import prepare_cluster
@@ -55,6 +56,7 @@ class ProcessProvider:
         self._spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlassay-spawner")
         self._sandboxes: list[ProcessSandbox] = []
         self._locks: dict[str, RunLock] = {}
+        self._uses: list[RunLock] = []
         self._closed = False
         self._guard = Lock()  # invariant: every started sandbox is in the list until destroyed, none once closed
 
@@ -66,8 +68,13 @@ class ProcessProvider:
             InfrastructureError: the files cannot be written, or the server's programs are not installed.
         """
         if _is_files(adapter):
-            return prepare_image(adapter, snapshots, host_interpreter(), notice)
-        return prepare_cluster(adapter, snapshots, self._boot, notice)
+            image = prepare_image(adapter, snapshots, host_interpreter(), notice)
+        else:
+            image = prepare_cluster(adapter, snapshots, self._boot, notice)
+        lock = hold(cache_dir(), image.key)  # no collection takes it while this provider is open
+        with self._guard:
+            self._uses.append(lock)
+        return image
 
     def start(self, adapter: Adapter, image: SnapshotImage, mode: Mode, run_id: str) -> Sandbox:
         """Start one jailed worker or server and return it once it has answered.
@@ -108,10 +115,11 @@ class ProcessProvider:
         with self._guard:
             self._closed = True
             sandboxes, self._sandboxes = self._sandboxes, []
-            locks, self._locks = self._locks, {}
+            locks, self._locks = [*self._locks.values(), *self._uses], {}
+            self._uses = []
         for sandbox in sandboxes:
             sandbox.destroy()
-        for lock in locks.values():
+        for lock in locks:
             lock.release()
         self._spawner.shutdown()
 
