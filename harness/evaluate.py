@@ -20,7 +20,7 @@ from harness.guard import check
 from harness.metrics.cause import likely_cause
 from harness.results.evidence import Evidence, Execution, GoldAnswer, Score
 from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import GuardVerdict
+from harness.results.verdicts import GuardVerdict, distance
 from harness.route import Route, resolve_route
 from sandboxes.station import Care
 
@@ -199,7 +199,7 @@ def _compare(
         else:
             execution = _one(answer, predicted, policy, desk.rules.strict, snapshot_id)
         pairs.append((answer, execution))
-    return min(pairs, key=lambda pair: _distance(pair[1]))
+    return min(pairs, key=lambda pair: distance(pair[1].comparison, pair[1].partial))
 
 
 def _outcome(answer: GoldAnswer) -> Outcome | None:
@@ -214,11 +214,11 @@ def _states(
     if answer.changed is None:
         raise AssertionError("the gold of a change is a state")
     questions = case.eval_query.get(desk.rules.dialect, ())
-    orders = [desk.parse(question, case.snapshot).order for question in questions]
+    orders = tuple(desk.parse(question, case.snapshot).order for question in questions)
     judged, strict = (
         compare_states(answer.changed, predicted, chosen, orders) for chosen in (policy, desk.rules.strict)
     )
-    return Execution(snapshot_id, answer.changed, predicted, comparison=judged, strict=strict)
+    return Execution(snapshot_id, answer.changed, predicted, judged, strict, eval_orders=orders)
 
 
 def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, strict: Policy, snapshot_id: str) -> Execution:
@@ -239,14 +239,6 @@ def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, strict: Policy, sn
         strict=compare(relation, predicted.relation, resolved_strict, order=strict_order),
         partial=partial,
     )
-
-
-def _distance(execution: Execution) -> tuple[int, float]:
-    """Order executions: a match first, then undecided, then the highest partial credit."""
-    if execution.comparison is None:
-        return 3, 0.0
-    rank = {"match": 0, "undecided": 1, "mismatch": 2}[execution.comparison.verdict]
-    return rank, -(execution.partial or 0.0)
 
 
 def _compared(execution: Execution | None) -> Decision:

@@ -84,8 +84,7 @@ def _notes(rescored: Rescored) -> list[str]:
         notes.append(f"never compared, so the same under every policy: {carried}")
     if rescored.not_stored:
         notes.append(
-            f"cannot be judged again, as the run kept rows by --store-rows {rescored.store_rows} "
-            "and the states that changes leave are never kept: "
+            f"cannot be judged again, as the run kept rows by --store-rows {rescored.store_rows}: "
             f"{len(rescored.not_stored)} results ({_listed(rescored.not_stored)}); no accuracy is given"
         )
     if rescored.not_reproduced:
@@ -128,8 +127,13 @@ def _in_full(flip: Flip) -> str:
         f"- {markdown(name)}: **{markdown(verdict)}** by rule {markdown_code(rule)}: {markdown(reason)}"
         for name, verdict, rule, reason in _sides(flip)
     ]
-    telling = next((record for record in flip.judged.values() if record.first is not None), None)
-    shown = "" if telling is None else markdown_evidence(sheet(telling, flip.gold_columns, flip.predicted_columns))
+    lines += [
+        f"- {markdown(name)} goes by another accepted gold: {markdown_code(redact(gold.sql or '?'))}"
+        for name, gold in flip.other_gold.items()
+    ]
+    name, telling = next(((n, record) for n, record in flip.judged.items() if record.first is not None), ("", None))
+    golds = flip.other_gold[name].columns if name in flip.other_gold else flip.gold_columns
+    shown = "" if telling is None else markdown_evidence(sheet(telling, golds, flip.predicted_columns))
     body = "\n\n".join(part for part in ("\n".join(lines), shown) if part)
     return f"<details><summary>{markdown_code(_name(flip))}</summary>\n\n{body}\n\n</details>"
 

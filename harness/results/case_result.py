@@ -60,11 +60,15 @@ class ComparisonRecord(_Record):
 
 
 class OrderRecord(_Record):
-    """The outermost ORDER BY: for each key its output column, direction, place of NULLs and text; then the LIMIT."""
+    """The outermost ORDER BY: for each key its output column, direction, place of NULLs and text; then the LIMIT.
+
+    `offset` says whether rows are cut at the start too.
+    """
 
     keys: tuple[tuple[int | None, str, str | None, str], ...]
     limit: int | None = None
     has_limit: bool = False
+    offset: bool = False
 
 
 class StructureRecord(_Record):

@@ -9,7 +9,7 @@ from cases.outcome import Changed, Outcome
 from cases.policy import Policy
 from cases.relation import Relation
 from cases.verdicts import Cause, Verdict
-from harness.results.parsed import ParsedQuery
+from harness.results.parsed import OrderFacts, ParsedQuery
 from harness.results.verdicts import Comparison, GuardVerdict
 
 
@@ -52,7 +52,8 @@ class GoldAnswer:
 class Execution:
     """Gold and predicted outcome on one snapshot, and how they compare under the run's policy and `strict`.
 
-    `partial` is the Skill's partial credit (0–1) on a mismatch, None elsewhere.
+    `partial` is the Skill's partial credit (0–1) on a mismatch, None elsewhere. `eval_orders` says of a change how
+    each eval query orders its rows.
     """
 
     snapshot: str
@@ -61,6 +62,7 @@ class Execution:
     comparison: Comparison | None = None
     strict: Comparison | None = None
     partial: float | None = None
+    eval_orders: tuple[OrderFacts | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,17 +148,17 @@ def _structure(parsed: ParsedQuery | None) -> StructureRecord | None:
         joins=parsed.joins,
         group_by=parsed.group_by,
         aggregates=parsed.aggregates,
-        order=_order(parsed.order),
+        order=order_record(parsed.order),
         processed_sql=parsed.processed_sql,
     )
 
 
-def _order(facts: OrderFacts | None) -> OrderRecord | None:
+def order_record(facts: OrderFacts | None) -> OrderRecord | None:
     """Return the record of the outermost ORDER BY."""
     if facts is None:
         return None
     keys = tuple((key.column, key.direction, key.nulls, key.sql) for key in facts.keys)
-    return OrderRecord(keys=keys, limit=facts.limit, has_limit=facts.has_limit)
+    return OrderRecord(keys=keys, limit=facts.limit, has_limit=facts.has_limit, offset=facts.offset)
 
 
 def _shape(outcome: Outcome | None) -> tuple[int, int] | None:

@@ -27,8 +27,18 @@ class PolicyTotal(_Record):
     accuracy: float | None
 
 
+class OtherGold(_Record):
+    """An accepted gold that decides under a policy, where it is not the one that counted in the run."""
+
+    sql: str | None
+    columns: tuple[str, ...] = ()
+
+
 class Flip(_Record):
-    """One result on which the policies, or a policy and the run, do not agree."""
+    """One result on which the policies, or a policy and the run, do not agree.
+
+    `other_gold` names, for each policy under which another accepted gold decides, that gold.
+    """
 
     case_id: str
     trial: int
@@ -36,6 +46,7 @@ class Flip(_Record):
     judged: dict[str, ComparisonRecord]
     gold_columns: tuple[str, ...] = ()
     predicted_columns: tuple[str, ...] = ()
+    other_gold: dict[str, OtherGold] = {}
 
 
 class Rescored(_Record):

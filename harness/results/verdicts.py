@@ -52,3 +52,10 @@ class Comparison:
     columns: tuple[int | None, ...] = ()
     flags: tuple[str, ...] = ()
     looser: str | None = None
+
+
+def distance(comparison: Comparison | None, partial: float | None) -> tuple[int, float]:
+    """Order comparisons with several golds: a match first, then undecided, then the highest partial credit."""
+    if comparison is None:
+        return 3, 0.0
+    return {"match": 0, "undecided": 1, "mismatch": 2}[comparison.verdict], -(partial or 0.0)

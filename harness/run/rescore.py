@@ -10,27 +10,44 @@ from typing import Literal, cast
 
 from cases.case import Case
 from cases.errors import InputError
+from cases.outcome import Changed
 from cases.policy import Policy, PolicyOverrides
 from cases.presets import case_policy
 from cases.relation import Relation
 from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
-from harness.compare import compare, resolve_policy
-from harness.results.case_result import CaseResult, ComparisonRecord
+from harness.change import compare_states
+from harness.compare import compare, partial_credit, resolve_policy
+from harness.results.case_result import CaseResult, ComparisonRecord, OrderRecord
 from harness.results.parsed import OrderFacts, OrderKey
 from harness.results.records import comparison_record
-from harness.results.rescored import Flip, PolicyTotal, Rescored
-from harness.store.reading import StoredRun, by_state, has_rows, read_relations, read_run
+from harness.results.rescored import Flip, OtherGold, PolicyTotal, Rescored
+from harness.results.verdicts import Comparison, distance
+from harness.store.reading import StoredGold, StoredRun, StoredSides, by_state, has_rows, read_run, read_sides
 
 OWN = "run"
 """Names the run's own policy among those it is judged by again."""
 
 
 @dataclass(frozen=True, slots=True)
+class _Best:
+    """The comparison with the accepted gold that decides under a policy, and which gold that is."""
+
+    record: ComparisonRecord
+    gold: StoredGold
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict."""
+        return self.record.verdict
+
+
+@dataclass(frozen=True, slots=True)
 class _Judged:
-    """One result with the comparison under each policy."""
+    """One result with what is stored of it and the comparison under each policy."""
 
     result: CaseResult
-    under: dict[str, ComparisonRecord]
+    sides: StoredSides
+    under: dict[str, _Best]
 
 
 def rescore(path: Path, policies: Sequence[tuple[str, Policy]]) -> Rescored:
@@ -48,12 +65,13 @@ def rescore(path: Path, policies: Sequence[tuple[str, Policy]]) -> Rescored:
     judged: list[_Judged] = []
     missing: list[str] = []
     for result in compared:
-        sides = None if by_state(result) else read_relations(run, result)
+        sides = read_sides(run, result)
         if sides is None:
             missing.append(_label(result))
         else:
-            under = {name: _judge(result, sides, policy) for name, policy in chosen.items()}
-            judged.append(_Judged(result, under))
+            judged.append(
+                _Judged(result, sides, {name: _best(result, sides, policy) for name, policy in chosen.items()})
+            )
     return _rescored(run, chosen, compared, judged, tuple(missing))
 
 
@@ -70,17 +88,28 @@ def _own(run: StoredRun) -> Policy:
         raise InputError(message, file=run.path / "manifest.json", field="policy", remedy=remedy) from None
 
 
-def _judge(result: CaseResult, sides: dict[str, Relation], policy: Policy) -> ComparisonRecord:
-    """Return one result's comparison under a policy and the case's own choices."""
-    gold, predicted = sides["gold"], sides["predicted"]
+def _best(result: CaseResult, sides: StoredSides, policy: Policy) -> _Best:
+    """Return the comparison with each accepted gold that is the kindest, as a run itself takes it."""
+    own = case_policy(policy, _case(result))
+    found = [(_judge(gold, sides, own), gold) for gold in sides.golds]
+    (comparison, _), gold = min(found, key=lambda pair: distance(*pair[0]))
+    return _Best(comparison_record(comparison), gold)
+
+
+def _judge(gold: StoredGold, sides: StoredSides, policy: Policy) -> tuple[Comparison, float | None]:
+    """Return the comparison with one gold under a policy, and the partial credit that ranks mismatches."""
+    predicted = sides.predicted
+    if isinstance(gold.content, Changed) and isinstance(predicted, Changed):
+        return compare_states(gold.content, predicted, policy, [_facts(order) for order in sides.orders]), None
+    if not isinstance(gold.content, Relation) or not isinstance(predicted, Relation):
+        raise AssertionError("rows stand beside rows and states beside states")  # noqa: TRY004 (read_sides refuses others)
+    probe = gold.probe if isinstance(gold.probe, Relation) else None
     resolved, order = resolve_policy(
-        case_policy(policy, _case(result)),
-        facts=_order_facts(result),
-        gold=gold,
-        probe=sides.get("probe"),
-        gold_sql=result.gold_sql,
+        policy, facts=_facts(gold.order), gold=gold.content, probe=probe, gold_sql=gold.sql
     )
-    return comparison_record(compare(gold, predicted, resolved, order=order))
+    found = compare(gold.content, predicted, resolved, order=order)
+    ranked = found.verdict == "mismatch" and len(sides.golds) > 1
+    return found, partial_credit(gold.content, predicted, resolved) if ranked else None
 
 
 def _case(result: CaseResult) -> Case:
@@ -104,16 +133,15 @@ def _case(result: CaseResult) -> Case:
         raise InputError(message, file="results.jsonl", field="policy_overrides", remedy=remedy) from None
 
 
-def _order_facts(result: CaseResult) -> OrderFacts | None:
-    """Return the gold's outermost ORDER BY as the run's own parser saw it, names resolved against the catalogue."""
-    order = None if result.gold_structure is None else result.gold_structure.order
+def _facts(order: OrderRecord | None) -> OrderFacts | None:
+    """Return an outermost ORDER BY as the run's own parser saw it, names resolved against the catalogue."""
     if order is None:
         return None
     keys = tuple(
         OrderKey(column, cast(Literal["asc", "desc"], direction), cast(Literal["first", "last"] | None, nulls), sql)
         for column, direction, nulls, sql in order.keys
     )
-    return OrderFacts(keys, order.limit, order.has_limit, None)
+    return OrderFacts(keys, order.limit, order.has_limit, None, order.offset)
 
 
 def _rescored(
@@ -152,7 +180,7 @@ def _rescored(
 
 def _verdicts(one: _Judged) -> list[str]:
     """Return the verdict under each policy."""
-    return [record.verdict for record in one.under.values()]
+    return [best.verdict for best in one.under.values()]
 
 
 def _flip(one: _Judged) -> Flip:
@@ -162,10 +190,17 @@ def _flip(one: _Judged) -> Flip:
         case_id=result.case_id,
         trial=result.trial,
         recorded=result.verdict.value,
-        judged=one.under,
+        judged={name: best.record for name, best in one.under.items()},
+        other_gold={name: _other(best.gold) for name, best in one.under.items() if best.gold is not one.sides.golds[0]},
         gold_columns=result.gold_columns,
         predicted_columns=result.predicted_columns,
     )
+
+
+def _other(gold: StoredGold) -> OtherGold:
+    """Return a gold that did not count in the run as it is shown."""
+    names = tuple(column.name for column in gold.content.columns) if isinstance(gold.content, Relation) else ()
+    return OtherGold(sql=gold.sql, columns=names)
 
 
 def _total(name: str, policy: Policy, judged: Sequence[_Judged], scorable: int | None) -> PolicyTotal:

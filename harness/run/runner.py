@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from cases.case import Case, Prediction
-from cases.outcome import Outcome, Rows
+from cases.outcome import Changed, Outcome, Rows
 from cases.pack import Pack
-from cases.relation import Relation
 from harness.desk import Desk, Rules
 from harness.evaluate import Judged, evaluate
 from harness.gold import answer_gold, cases_with_gold
@@ -32,6 +31,7 @@ from harness.run.select import select
 from harness.run.workers import Crew
 from harness.store.folder import RunFolder
 from harness.store.gold_cache import GoldCache
+from harness.store.sides import Side, row_sides, state_sides
 from sandboxes.cache import cache_dir
 from sandboxes.pool import Pool
 
@@ -289,12 +289,12 @@ def _stored(config: RunConfig, done: _Done) -> bool:
     return config.store_rows == "all" or (config.store_rows == "diff" and done.result.verdict == "mismatch")
 
 
-def _sides(done: _Done) -> list[tuple[str, Relation | None]]:
-    """Return the relations rescore needs: the gold that counted, its probe, and the predicted rows."""
+def _sides(done: _Done) -> list[Side]:
+    """Return what rescore needs: every accepted gold, the one that counted first, and what the prediction gave."""
     predicted = _predicted(done.judged)
-    gold = next((a for a in done.gold if a.sql == done.judged.evidence.gold_sql), None)
-    return [
-        ("gold", gold.relation if gold else None),
-        ("probe", gold.probe if gold else None),
-        ("predicted", predicted.relation if isinstance(predicted, Rows) else None),
-    ]
+    counted = done.judged.evidence.gold_sql
+    golds = sorted((answer for answer in done.gold if answer.usable), key=lambda answer: answer.sql != counted)
+    if isinstance(predicted, Rows):
+        return row_sides(golds, predicted.relation)
+    orders = done.judged.evidence.executions[-1].eval_orders if isinstance(predicted, Changed) else ()
+    return state_sides(golds, predicted, orders) if isinstance(predicted, Changed) else []

@@ -13,13 +13,12 @@ from pathlib import Path
 from types import TracebackType
 
 from cases.errors import InputError
-from cases.relation import Relation
-from cases.typed_json import relation_to_json
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest
 from harness.store import journal
 from harness.store.journal import JOURNAL, Journal, Journalled, go_on, line, unwritable
 from harness.store.places import PLACES, Places
+from harness.store.sides import Side, side_to_json
 
 MANIFEST = "manifest.json"
 RESULTS = "results.jsonl"
@@ -98,15 +97,10 @@ class RunFolder:
         """Append one finished result to the journal and force it to disk."""
         self.journal.add(result, timing)
 
-    def store_relations(self, result: CaseResult, sides: Iterable[tuple[str, Relation | None]]) -> None:
-        """Write the typed rows of one result's sides (gold, probe, predicted), one JSON line a side."""
-        lines = [
-            line(
-                {"format": 1, "case_id": result.case_id, "trial": result.trial, "side": side, **relation_to_json(rows)}
-            )
-            for side, rows in sides
-            if rows is not None
-        ]
+    def store_relations(self, result: CaseResult, sides: Iterable[Side]) -> None:
+        """Write what one result's verdict was found from, one JSON line a side."""
+        head = {"format": 1, "case_id": result.case_id, "trial": result.trial}
+        lines = [line({**head, **side_to_json(side)}) for side in sides]
         if lines:
             self._write_bytes(_rows_name(*result.key), gzip.compress("".join(lines).encode(), mtime=0))
 

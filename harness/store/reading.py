@@ -9,19 +9,38 @@ from pathlib import Path
 
 from cases.errors import InputError
 from cases.faults import Faults
+from cases.outcome import Changed
 from cases.reading import MAX_DOCUMENT, json_lines, parse_json, read_text, to_text
 from cases.relation import Relation
-from cases.typed_json import relation_from_json
-from harness.results.case_result import FORMAT, CaseResult
+from harness.results.case_result import FORMAT, CaseResult, OrderRecord
 from harness.results.run_result import Manifest
 from harness.store.folder import MANIFEST, RELATIONS, RESULTS, file_name
 from harness.store.journal import JOURNAL
+from harness.store.sides import Content, Side, side_from_json
 
-SIDES = ("gold", "probe", "predicted")
 MOST_BYTES = 1024 * 1024 * 1024
 """What one stored side may take unpacked; a result limit is far below."""
 
 _REMEDY = "The folder is damaged or was changed: run the evaluation again"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGold:
+    """One accepted gold as it was stored: its rows or the state it left, its probe, text and ORDER BY."""
+
+    content: Content
+    probe: Content | None
+    sql: str | None
+    order: OrderRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSides:
+    """What a result can be judged again from: the golds, the one that counted first, and the prediction."""
+
+    golds: tuple[StoredGold, ...]
+    predicted: Content
+    orders: tuple[OrderRecord | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,36 +118,53 @@ def has_rows(result: CaseResult) -> bool:
 
 
 def by_state(result: CaseResult) -> bool:
-    """Tell whether the states that two changes left were compared, which are not kept."""
+    """Tell whether the states that two changes left were compared."""
     return result.comparison is not None and result.comparison.rule == "state"
 
 
-def read_relations(run: StoredRun, result: CaseResult) -> dict[str, Relation] | None:
-    """Return the stored sides of a result (gold, probe, predicted); None where its rows were not stored.
+def read_sides(run: StoredRun, result: CaseResult) -> StoredSides | None:
+    """Return what is stored of a result; None where nothing was.
 
     Raises: InputError where the file is torn, belongs to another result, or disagrees with results.jsonl.
     """
     path = run.path / RELATIONS / f"{file_name(result.case_id)}.{result.trial}.jsonl.gz"
     if not path.is_file():
         return None
-    sides: dict[str, Relation] = {}
+    sides: dict[tuple[str, int], Side] = {}
     try:
         with gzip.open(path) as stream:
             number = 0
             while data := stream.readline(MOST_BYTES + 1):
                 number += 1
-                name, relation = _side(data, path, number, result)
-                if name in sides:
-                    raise InputError(f"side {name} stands twice", file=path, line=number, field="side", remedy=_REMEDY)
-                sides[name] = relation
+                side = _side(data, path, number, result)
+                key = (side.name, side.alternative)
+                if key in sides:
+                    message = f"side {side.name} stands twice"
+                    raise InputError(message, file=path, line=number, field="side", remedy=_REMEDY)
+                sides[key] = side
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot be unpacked: {error}", file=path, remedy=_REMEDY) from None
     _check_sides(sides, path, result)
-    return sides
+    return _together(sides, result)
 
 
-def _side(data: bytes, path: Path, line: int, result: CaseResult) -> tuple[str, Relation]:
-    """Return one stored line as its side's name and relation."""
+def _together(sides: dict[tuple[str, int], Side], result: CaseResult) -> StoredSides:
+    """Return the sides with each gold beside its probe; the first gold's text and order are in the result too."""
+    golds = []
+    for (name, number), side in sorted(sides.items()):
+        if name == "gold":
+            probe = sides.get(("probe", number))
+            order = side.order
+            if not number and order is None and result.gold_structure is not None:
+                order = result.gold_structure.order
+            sql = result.gold_sql if not number and side.sql is None else side.sql
+            golds.append(StoredGold(side.content, None if probe is None else probe.content, sql, order))
+    predicted = sides["predicted", 0]
+    return StoredSides(tuple(golds), predicted.content, predicted.orders)
+
+
+def _side(data: bytes, path: Path, line: int, result: CaseResult) -> Side:
+    """Return one stored line."""
     if len(data) > MOST_BYTES:
         raise InputError(f"line is longer than {MOST_BYTES:,} bytes", file=path, line=line, remedy=_REMEDY)
     value = parse_json(to_text(data, path, first_line=line), path, line=line)
@@ -136,28 +172,33 @@ def _side(data: bytes, path: Path, line: int, result: CaseResult) -> tuple[str, 
     if (value.get("case_id"), value.get("trial")) != result.key:
         message = f"belongs to case {value.get('case_id')!r} trial {value.get('trial')!r}"
         raise InputError(message, file=path, line=line, field="case_id", remedy=_REMEDY)
-    name = value.get("side")
-    if not isinstance(name, str) or name not in SIDES:
-        raise InputError(f"{name!r} is no side", file=path, line=line, field="side", remedy=_REMEDY)
-    rest = {key: item for key, item in value.items() if key not in ("format", "case_id", "trial", "side")}
     try:
-        return name, relation_from_json(rest, field=name)
+        return side_from_json({key: item for key, item in value.items() if key not in ("format", "case_id", "trial")})
     except InputError as error:
         message = error.message.removeprefix(f"{error.field}: ")
         raise InputError(message, file=path, line=line, field=error.field, remedy=_REMEDY) from None
+    except ValueError as error:
+        message = f"no stored side: {str(error).splitlines()[0]}"
+        raise InputError(message, file=path, line=line, field=str(value.get("side")), remedy=_REMEDY) from None
 
 
-def _check_sides(sides: dict[str, Relation], path: Path, result: CaseResult) -> None:
+def _check_sides(sides: dict[tuple[str, int], Side], path: Path, result: CaseResult) -> None:
     """Refuse stored rows that results.jsonl does not speak of."""
+    states = by_state(result)
+    for (name, _), side in sides.items():
+        if isinstance(side.content, Changed) is not states:
+            message = "holds rows where a state is, or a state where rows are"
+            raise InputError(message, file=path, field=name, remedy=_REMEDY)
     said = {
         "gold": (result.gold_shape, result.gold_columns),
         "predicted": (result.predicted_shape, result.predicted_columns),
     }
     for name, (shape, columns) in said.items():
-        relation = sides.get(name)
-        if relation is None and has_rows(result):
+        stored = sides.get((name, 0))
+        if stored is None:
             raise InputError(f"has no {name} rows", file=path, field=name, remedy=_REMEDY)
-        if relation is None or not has_rows(result):
+        relation = stored.content
+        if not isinstance(relation, Relation):
             continue
         names = tuple(column.name for column in relation.columns)
         if relation.shape != shape or names != columns:

@@ -15,18 +15,24 @@ from markdown_it import MarkdownIt
 
 from cases.case import Case
 from cases.errors import InputError
+from cases.outcome import Changed, Failure, TableState
 from cases.policy import Policy, PolicyOverrides
+from cases.policy_spelling import policy_named
 from cases.presets import case_policy, preset
 from cases.relation import Column, Relation, Row
-from cases.verdicts import Verdict
+from cases.verdicts import FailureKind, Verdict
+from harness.change import compare_states
 from harness.cli.main import _run
 from harness.compare import compare, resolve_policy
 from harness.results.case_result import CaseResult, OrderRecord, StructureRecord, Timing
-from harness.results.parsed import OrderFacts, OrderKey
+from harness.results.evidence import GoldAnswer
+from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery
 from harness.results.records import comparison_record
 from harness.results.run_result import IsolationRecord, Manifest
 from harness.run.rescore import rescore
 from harness.store.folder import RunFolder, file_name
+from harness.store.reading import read_run, read_sides
+from harness.store.sides import Side, row_sides, side_from_json, side_to_json, state_sides
 
 HOSTILE = "<script>|`x`\x1b[31m"
 POLICIES = (("bird", preset("bird")), ("strict", preset("strict")))
@@ -45,6 +51,7 @@ class Made:
     overrides: dict[str, Any] | None = None
     verdict: Verdict | None = None
     stored: bool = True
+    others: tuple[tuple[Row, ...], ...] = ()
 
 
 CASES = (
@@ -136,7 +143,9 @@ def made_run(path: Path, cases: Sequence[Made] = CASES, base: Policy | None = No
         for made, one in zip(cases, results, strict=True):
             if made.stored:
                 sides = [("gold", made.gold), ("probe", made.probe), ("predicted", made.pred)]
-                folder.store_relations(one, [(name, None if rows is None else relation(rows)) for name, rows in sides])
+                others = [Side("gold", relation(rows), n, f"SELECT {n}") for n, rows in enumerate(made.others, 1)]
+                stored = [Side(name, relation(rows)) for name, rows in sides if rows is not None]
+                folder.store_relations(one, [*stored, *others])
         folder.finish(results, [Timing(case_id=one.case_id, trial=0) for one in results])
     return path
 
@@ -252,6 +261,12 @@ DAMAGE: list[tuple[str, Any, str]] = [
     ("another side", lambda run: _edited(run, b'"gold"', b'"silver"'), "same.0.jsonl.gz:1:side: 'silver' is no side"),
     ("a side twice", lambda run: _edited(run, b'"predicted"', b'"gold"'), "same.0.jsonl.gz:2:side: side gold stands"),
     ("one side only", _half, "same.0.jsonl.gz:predicted: has no predicted rows"),
+    ("a field to come", lambda run: _edited(run, b'"side":', b'"colour":1,"side":'), "no stored side: 1 validation"),
+    (
+        "a state among rows",
+        lambda run: _edited(run, b'"side":"gold"', b'"state":{"parts":[],"touched":[],"answers":[]},"side":"gold"'),
+        "same.0.jsonl.gz:gold: holds rows where a state is",
+    ),
     ("a format to come", lambda run: _edited(run, b'"format":1', b'"format":2'), ":1:format: format 2 is not known"),
     ("no manifest", lambda run: (run / "manifest.json").unlink(), "is no run folder: it has no manifest.json"),
     ("no results", lambda run: (run / "results.jsonl").unlink(), "has no results.jsonl: the run did not finish"),
@@ -313,6 +328,93 @@ def test_the_same_folder_gives_the_same_bytes(run: Path, tmp_path: Path) -> None
         assert _run(["rescore", str(run), "--policy", "bird", "--out", str(tmp_path / name)]) == 0
     for file in ("rescore.json", "rescore.md"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+
+
+def test_every_accepted_gold_may_decide_under_another_policy(tmp_path: Path) -> None:
+    """The run went by its first gold; a policy under which only another one matches goes by that, and says so."""
+    turned = Made("turned", ((1, "a"),), (("a", 1),), others=(((2, "z"),), (("a", 1),)))
+    worse = Made("worse", ((1, "a"),), ((1, "b"),), others=(((2, "z"),),))
+    found = rescore(made_run(tmp_path / "run", [turned, worse]), [("strict", preset("strict"))])
+    assert found.not_reproduced == ()
+    assert [(total.match, total.mismatch) for total in found.totals] == [(1, 1), (1, 1)]
+    assert found.flips == ()
+    one = made_run(tmp_path / "one", [Made("turned", ((1, "a"),), (("a", 1),), others=(((3, "c"), (4, "d")),))])
+    flip = rescore(one, [("strict", preset("strict"))]).flips[0]
+    assert (flip.judged["strict"].verdict, flip.other_gold) == ("mismatch", {})
+
+
+def test_a_policy_that_goes_by_another_gold_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Folded text meets the second gold only: the flip shows its SQL and its columns."""
+    made = Made("case", ((1, "a"),), ((2, "B"),), others=(((2, "b"),),))
+    run = made_run(tmp_path / "run", [made])
+    fold = policy_named("skill+text_case=fold")
+    flip = rescore(run, [("fold", fold)]).flips[0]
+    assert {name: record.verdict for name, record in flip.judged.items()} == {"run": "mismatch", "fold": "match"}
+    assert {name: gold.sql for name, gold in flip.other_gold.items()} == {"run": "SELECT 1", "fold": "SELECT 1"}
+    assert _run(["rescore", str(run), "--policy", "skill+text_case=fold"]) == 0
+    assert "goes by another accepted gold: <code>SELECT 1</code>" in (run / "rescore.md").read_text(encoding="utf-8")
+    capsys.readouterr()
+
+
+def changed(rows: tuple[Row, ...], *answers: Relation | Failure, touched: tuple[str, ...] = ("table t",)) -> Changed:
+    """Return a state of one changed and one untouched table."""
+    parts = (
+        TableState("t", "table", len(rows), str(rows), relation(rows)),
+        TableState("u", "table", 1, "same", relation(((1, "u"),))),
+        TableState("v", "view", 0, f"v{rows}", None, "division by zero"),
+    )
+    return Changed(parts, touched, answers, 0.5)
+
+
+def answer(state: Changed, sql: str) -> GoldAnswer:
+    """Return a gold that left a state."""
+    return GoldAnswer(sql, ParsedQuery(sql=sql, dialect="sqlite", parser="p"), None, changed=state)
+
+
+def test_states_that_changes_left_are_judged_again(tmp_path: Path) -> None:
+    """What a prediction left is held to every accepted gold under each policy, without a database."""
+    failure = Failure(FailureKind.ERROR, "no such column")
+    golds = [answer(changed(((1, "x"),), relation(((1, 2),))), "G1"), answer(changed(((1, "A"),), failure), "G2")]
+    left = changed(((1, "a"),), relation(((1, 2),)))
+    sides = state_sides(golds, left, (OrderFacts((OrderKey(0, "asc", None, "k"),), None, False, None),))
+    assert [part.relation is None for part in sides[0].content.state] == [False, True, True]  # type: ignore[union-attr]
+    record = comparison_record(compare_states(golds[0].changed, left, preset("skill")))  # type: ignore[arg-type]
+    one = result(Made("change", ((1, "a"),), None), preset("skill")).model_copy(
+        update={"comparison": record, "verdict": Verdict.MISMATCH, "gold_shape": None, "predicted_shape": None}
+    )
+    with RunFolder(tmp_path / "run") as folder:
+        folder.write_manifest(manifest(preset("skill"), "all"))
+        folder.store_relations(one, sides)
+        folder.finish([one], [Timing(case_id="change", trial=0)])
+    again = read_sides(read_run(tmp_path / "run"), one)
+    assert again is not None
+    assert (again.golds[1].sql, again.golds[1].content.answers) == ("G2", (failure,))  # type: ignore[union-attr]
+    assert again.orders[0] is not None
+    found = rescore(tmp_path / "run", [("fold", policy_named("skill+text_case=fold"))])
+    assert (found.judged, found.not_stored, found.not_reproduced) == (1, (), ())
+    assert {t.name: (t.match, t.mismatch, t.undecided) for t in found.totals} == {"run": (0, 1, 0), "fold": (0, 0, 1)}
+
+
+def test_stored_sides_come_back_as_they_were() -> None:
+    """Texts, ORDER BY with its offset, probes and alternatives survive the file."""
+    facts = OrderFacts((OrderKey(None, "desc", "last", "x"),), 3, True, None, offset=True)
+    parsed = ParsedQuery(sql="Q", dialect="sqlite", parser="p", order=facts)
+    rows = relation(((1, Decimal("1.50")),))
+    golds = [
+        GoldAnswer("Q", parsed, rows, rows),
+        GoldAnswer("R", parsed, None, failure="x"),
+        GoldAnswer("S", parsed, rows),
+    ]
+    sides = row_sides(golds, rows)
+    assert [(side.name, side.alternative, side.sql) for side in sides] == [
+        ("gold", 0, "Q"),
+        ("probe", 0, None),
+        ("gold", 1, "S"),
+        ("predicted", 0, None),
+    ]
+    assert [side_from_json(json.loads(json.dumps(side_to_json(side)))) for side in sides] == sides
+    assert sides[0].order is not None
+    assert sides[0].order.offset is True
 
 
 @pytest.mark.jail

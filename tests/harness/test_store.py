@@ -16,6 +16,7 @@ from harness.results.evidence import GoldAnswer
 from harness.results.parsed import ParsedQuery
 from harness.store.folder import JOURNAL, RunFolder, file_name, read_journal
 from harness.store.gold_cache import GoldCache, GoldKey
+from harness.store.sides import Side
 
 RELATION = Relation((Column("n", Kind.DECIMAL),), ((Decimal("1.50"),), (None,)))
 KEY = GoldKey(image="i", engine_version="1", database="d", settings="s", sql="SELECT 1")
@@ -70,7 +71,7 @@ def test_relations_are_typed_and_repeatable(tmp_path):
     """Stored rows keep their types, and two writes of one relation give the same bytes."""
     for name in ("one", "two"):
         with RunFolder(tmp_path / name) as folder:
-            folder.store_relations(result("a/b"), [("gold", RELATION), ("probe", None)])
+            folder.store_relations(result("a/b"), [Side("gold", RELATION)])
     paths = [next((tmp_path / name / "relations").iterdir()) for name in ("one", "two")]
     assert paths[0].read_bytes() == paths[1].read_bytes()
     line = json.loads(gzip.decompress(paths[0].read_bytes()))
