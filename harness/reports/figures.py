@@ -121,8 +121,28 @@ def failed(results: Iterable[CaseResult]) -> list[CaseResult]:
 
 
 def place(run: RunResult) -> str:
-    """Return where statements ran, in one line, with what is missing from the isolation here."""
+    """Return where statements ran and how far apart, in one line, with what is missing from the isolation here."""
     isolation = run.manifest.isolation
     missing = f"; off here: {', '.join(isolation.missing)}" if isolation.missing else ""
     limits = f"; limits: {', '.join(isolation.limits)}" if isolation.limits else ""
-    return f"{isolation.provider}, {isolation.method}, network {isolation.network}{limits}{missing}"
+    return f"{level(run)}; {isolation.provider}, {isolation.method}, network {isolation.network}{limits}{missing}"
+
+
+def level(run: RunResult) -> str:
+    """Return the isolation level of both kinds of server, and how many cases are kept apart further."""
+    isolation = run.manifest.isolation
+    both = isolation.level == isolation.gold_level
+    shown = f"level {isolation.level}, gold and predictions on servers of their own"
+    shown = shown if both else f"level {isolation.level} for predictions, {isolation.gold_level} for gold"
+    further = [f"{count} case{'' if count == 1 else 's'} at level {name}" for name, count in isolation.stricter.items()]
+    return ", ".join([shown, *further])
+
+
+def handouts(run: RunResult) -> str:
+    """Return how many servers the predictions took and how long they waited for one, nothing where no pool ran."""
+    pool = run.sandboxes
+    if pool is None or not pool.handouts:
+        return ""
+    waits = f"p50 {seconds(pool.median)}, p95 {seconds(pool.p95)}, longest {seconds(pool.longest)}"
+    fresh = f"; {pool.fresh} of them fresh: p50 {seconds(pool.fresh_median)}, p95 {seconds(pool.fresh_p95)}"
+    return f"{pool.started} started, {pool.replaced} replaced; {pool.handouts} hand-outs: {waits}{fresh}"

@@ -79,6 +79,7 @@ def _facts(run: RunResult) -> list[str]:
         f"predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
         f"image: {base_name(manifest.image)} (base {base_name(manifest.base_image)}, {manifest.base_source})",
         f"isolation: {figures.place(run)}",
+        *([f"sandboxes: {figures.handouts(run)}"] if figures.handouts(run) else []),
         *(_threshold(run, index) for index in range(len(run.thresholds))),
         *(f"problem: {line}" for line in run.problems),
         *(f"breach: {line}" for line in run.breaches),
