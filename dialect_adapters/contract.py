@@ -220,12 +220,13 @@ class Spellings:
     `heads` are (regex, words) of how a statement begins, the words never longer. `rest` are (regex, (group, words)…)
     over its code, every word and mark with a blank behind it and anything quoted as `_`: the words are read in place of
     the group, which holds fixed words and numbers alone. `prefixes` says that a number after an index's column is a
-    length, not a call.
+    length, not a call. `gated` says that comments `/*!80000 … */` are code to some versions: both readings are parsed.
     """
 
     heads: tuple[tuple[str, str], ...] = ()
     rest: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     prefixes: bool = False
+    gated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

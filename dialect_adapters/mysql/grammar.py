@@ -37,6 +37,7 @@ SPELLINGS = Spellings(
         (r"^create .*(?P<a>with (?:cascaded |local )?check option )$", (("a", ""),)),
     ),
     prefixes=True,
+    gated=True,
 )
 """What MySQL alone writes: REPLACE, RENAME TABLE, IGNORE, CONVERT TO, index methods, CHECK OPTION, nameless checks."""
 

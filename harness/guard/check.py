@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cases.catalog import Catalog
 from dialect_adapters.contract import GrammarRules
@@ -44,6 +44,8 @@ def check(
         return GuardVerdict(False, f"control character {control.group()!r} in the text", node="control")
     lexed = lex(sql, rules)
     names = Names(rules, catalog, visible)
+    if lexed.problem is None and lexed.gated:
+        return _either_way(parsed, rules, catalog, profile, visible)
     no = _text_trouble(lexed)
     if no is None and (utility := _utility(lexed, sql, rules, names)) is not None:
         return utility
@@ -54,6 +56,23 @@ def check(
     if no is not None:
         return _rejected(no, parsed, lexed, profile)
     return GuardVerdict(True, "allowed", flags=_flags(parsed, lexed, rules, names))
+
+
+def _either_way(
+    parsed: ParsedQuery, rules: GrammarRules, catalog: Catalog | None, profile: str, visible: frozenset[str] | None
+) -> GuardVerdict:
+    """Judge a text with comments that some versions run: it must pass, do and read the same whichever are run."""
+    if not parsed.readings:
+        return GuardVerdict(False, "an executable comment", node="text")
+    verdicts = [check(reading, rules, catalog, profile=profile, visible=visible) for reading in parsed.readings]
+    for number, verdict in enumerate(verdicts):
+        if not verdict.allowed:
+            which = "with its executable comment" if number else "without its executable comment"
+            return replace(verdict, reason=f"{which}: {verdict.reason}")
+    done = [(one.root, one.explain, one.tables, one.functions, one.written) for one in parsed.readings]
+    if any(one != done[0] for one in done):
+        return GuardVerdict(False, "an executable comment decides what is read or done", node="text")
+    return GuardVerdict(True, "allowed", flags=tuple(sorted({flag for verdict in verdicts for flag in verdict.flags})))
 
 
 def _text_trouble(lexed: Lexed) -> _No | None:

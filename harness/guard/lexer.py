@@ -8,7 +8,8 @@ from functools import cache
 
 from dialect_adapters.contract import GrammarRules
 
-_HINT = re.compile(r"[\w\s(),.@=]*", re.ASCII)
+_HINT = re.compile(r"(?:[\w\s(),.@=]|`[\w ]+`)*", re.ASCII)
+_GATED = re.compile(r"!(?:\d{5,6}(?=\s))?[^'\"`#*/\\;]*+")
 _BAD_HINT = re.compile(r"set_var|resource_group|max_execution_time\s*\(\s*\d{6}", re.IGNORECASE)
 _DIGIT_PREFIXES = frozenset({"b", "x"})
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
@@ -30,11 +31,15 @@ class Token:
 
 @dataclass(slots=True)
 class Lexed:
-    """A text as the engine reads it: its tokens, one letter per character, and what is wrong with it."""
+    """A text as the engine reads it: its tokens, one letter per character, and what is wrong with it.
+
+    `gated` says that it has comments which some versions of the engine run.
+    """
 
     tokens: list[Token] = field(default_factory=list)
     spans: list[tuple[int, int, str]] = field(default_factory=list)
     problem: str | None = None
+    gated: bool = False
 
     def mask(self, length: int) -> str:
         """Return one letter per character as the parser's lexmap has, `?` where the two may differ."""
@@ -201,7 +206,8 @@ def _block(sql: str, place: int, lexed: Lexed, rules: GrammarRules) -> int:
     if rules.executable_comments and "!" in inside[:2]:
         words = re.sub(r"^!(?:\d{5,6}(?=\s|\Z))?", "", inside).lower().split()
         if not rules.comment_words.issuperset(words):
-            lexed.problem = "an executable comment"
+            lexed.gated = True
+            lexed.problem = lexed.problem or (None if _GATED.fullmatch(inside) else "an executable comment")
     return end
 
 

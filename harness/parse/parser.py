@@ -8,10 +8,12 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, cast
 
 from harness.parse.frames import receive, send
+from harness.parse.versions import readings
 from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
 
 if TYPE_CHECKING:
@@ -91,7 +93,8 @@ class Parser:
         with self._lock:
             for attempt in (1, 2):
                 try:
-                    return _query(sql, dialect, self._ask(request, catalog, spellings))
+                    parsed = _query(sql, dialect, self._ask(request, catalog, spellings))
+                    return self._gated(parsed, request, catalog, spellings)
                 except TimeoutError:
                     self._stop()
                     return ParsedQuery(sql, dialect, "sqlglot", error=f"not parsed within {self._deadline:g} s")
@@ -101,6 +104,14 @@ class Parser:
                     if attempt == 2:
                         return ParsedQuery(sql, dialect, "sqlglot", error="the parser died on this text")
         raise AssertionError("unreachable")
+
+    def _gated(
+        self, parsed: ParsedQuery, request: dict[str, Any], catalog: Catalog | None, spellings: Spellings | None
+    ) -> ParsedQuery:
+        """Return the facts with those of the text's readings where comments of it are code to some versions."""
+        texts = readings(parsed.sql) if spellings is not None and spellings.gated and "/*!" in parsed.sql else ()
+        asked = [(text, self._ask({**request, "sql": text}, catalog, spellings)) for text in texts]
+        return replace(parsed, readings=tuple(_query(text, parsed.dialect, facts) for text, facts in asked))
 
     def _ask(self, request: dict[str, Any], catalog: Catalog | None, spellings: Spellings | None) -> dict[str, Any]:
         """Send one text and return the worker's facts."""

@@ -77,6 +77,7 @@ class ParsedQuery:
     (the other facts then describe the explained statement), None elsewhere. `second` is a second parser's reading,
     None where the dialect has none or it is not installed. `types` are the types the parser does not know by name.
     `written` are name and schema of the tables a statement changes, makes or drops.
+    `readings` are the facts of the text without its version-gated comments, then with more and more of them read.
     """
 
     sql: str
@@ -109,3 +110,4 @@ class ParsedQuery:
     second: SecondReading | None = None
     types: tuple[str, ...] = ()
     written: tuple[tuple[str, str | None], ...] = ()
+    readings: tuple[ParsedQuery, ...] = ()
