@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -51,8 +52,14 @@ class Policy(BaseModel):
     @property
     def digest(self) -> str:
         """Return the sha256 (first 16 hex digits) over version and every field: it names the policy in a verdict."""
-        text = json.dumps({"version": POLICY_VERSION, **self.model_dump(mode="json")}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return _digest(self)
+
+
+@lru_cache(maxsize=256)
+def _digest(policy: Policy) -> str:
+    """Return a policy's digest, made once: every verdict of a run names it."""
+    text = json.dumps({"version": POLICY_VERSION, **policy.model_dump(mode="json")}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class PolicyOverrides(BaseModel):

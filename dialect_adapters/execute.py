@@ -16,6 +16,7 @@ from cases.outcome import Changed, Failure, Outcome, Rows
 from cases.relation import Relation
 from cases.verdicts import FailureKind
 from dialect_adapters.contract import Adapter, Endpoint, Limits, Pins, Role, Session, SessionLostError, StatementError
+from dialect_adapters.deadlines import DEADLINES, Deadline
 from dialect_adapters.state import State, changed, read_state
 
 KILL_AFTER = 1.0
@@ -254,12 +255,13 @@ class _Watchdog:
         self._stopped = threading.Event()
         self._fetching = True
         self._lock = threading.Lock()  # Invariant: no cancel is sent once the fetch has finished.
-        self._thread = threading.Thread(target=self._watch, name="sqlassay-watchdog", daemon=True)
+        self._deadline: Deadline | None = None
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Start the clock."""
         self._started = monotonic()
-        self._thread.start()
+        self._deadline = DEADLINES.at(self._started + self.timeout, self._late)
 
     def finish(self) -> float:
         """Note that the fetch is over and return its seconds; the kill stays armed for the way back."""
@@ -271,14 +273,23 @@ class _Watchdog:
 
     def stop(self) -> None:
         """End the watch; waits for an action under way so that none outlives the statement."""
-        self._stopped.set()
-        if self._started:
-            self._thread.join()
+        with self._lock:
+            self._stopped.set()
+            deadline, thread = self._deadline, self._thread
+        if deadline is not None:
+            DEADLINES.drop(deadline)
+        if thread is not None:
+            thread.join()
 
-    def _watch(self) -> None:
-        """Wait for the deadline, cancel, wait a second more, kill."""
-        if self._stopped.wait(self.timeout):
-            return
+    def _late(self) -> None:
+        """Go on in a thread of our own: the clock has other deadlines."""
+        with self._lock:
+            if not self._stopped.is_set():
+                self._thread = threading.Thread(target=self._end, name="sqlassay-watchdog", daemon=True)
+                self._thread.start()
+
+    def _end(self) -> None:
+        """Cancel, wait a second more, kill."""
         with self._lock:
             if self._fetching:
                 self._cancel()
