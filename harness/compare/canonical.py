@@ -86,9 +86,7 @@ def _value(value: object) -> bytes:
     """Return the length-prefixed bytes of a part of an atom, documents included."""
     if isinstance(value, tuple):
         data = b"(" + b"".join(map(_value, value))
-    elif isinstance(value, bool) or value is None:
-        data = repr(value).encode()
-    elif isinstance(value, int | Decimal):
+    elif isinstance(value, int | Decimal):  # a boolean too: the name of its class stands before it
         data = b"n" + _number(value)
     elif isinstance(value, bytes):
         data = b"b" + value

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import tracemalloc
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -144,6 +145,24 @@ def test_under_any_policy_a_stream_never_contradicts_compare(seed: int, fields: 
         ([("2024-01-02",)], [(date(2024, 1, 2),)], {"temporal_text": False}, "mismatch", "rows"),
         ([("7",)], [(7,)], {"text_numbers": True}, "undecided", "stream"),
         ([("7",)], [(7,)], {}, "mismatch", "rows"),
+        ([("7",)], [("8",)], {"text_numbers": True}, "mismatch", "rows"),
+        ([(Decimal(1),)], [(Decimal(2),)], {}, "mismatch", "rows"),
+        ([(1.0,)], [(2.0,)], {}, "undecided", "stream"),
+        ([("A",)], [("a",)], {"text_case": "fold"}, "match", "rows"),
+        ([("a ",)], [("a",)], {"text_trim": "right"}, "match", "rows"),
+        ([(" a",)], [("a",)], {"text_trim": "both"}, "match", "rows"),
+        ([("A",)], [("a",)], {"text_trim": "both"}, "mismatch", "rows"),
+        ([(date(2024, 1, 2),)], [(datetime(2024, 1, 2),)], {}, "match", "rows"),
+        ([(date(2024, 1, 2),)], [(datetime(2024, 1, 2),)], {"date_midnight": False}, "mismatch", "rows"),
+        ([(UUID(int=63_839_750_400_000_000),)], [(datetime(2024, 1, 2),)], {}, "mismatch", "rows"),
+        ([(datetime(2024, 1, 2),)], [(datetime(2024, 1, 2, tzinfo=UTC),)], {"naive_tz": "UTC"}, "undecided", "stream"),
+        ([(datetime(2024, 1, 2),)], [(datetime(2024, 1, 3),)], {"naive_tz": "UTC"}, "mismatch", "rows"),
+        ([(datetime(2024, 1, 2, tzinfo=UTC),)], [(None,)], {"naive_tz": "UTC"}, "mismatch", "rows"),
+        ([(time(1),)], [(time(1, tzinfo=UTC),)], {"naive_tz": "UTC"}, "undecided", "stream"),
+        ([(time(1),)], [(time(2),)], {"naive_tz": "UTC"}, "mismatch", "rows"),
+        ([(time(1),)], [(time(1, tzinfo=UTC),)], {}, "mismatch", "rows"),
+        ([((),)], [(Json("[]"),)], {}, "undecided", "stream"),
+        ([(0.1,)], [(0.2,)], {"rel_tol": 0, "abs_tol": 0.5}, "undecided", "stream"),
         ([], [], {}, "match", "empty"),
         ([(1,)], [], {}, "mismatch", "row_count"),
     ],
