@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cases.errors import EngineUnavailableError, InfrastructureError
+from cases.errors import EngineUnavailableError, InfrastructureError, InputError
 from dialect_adapters.contract import ServerRecipe
 from dialect_adapters.registry import adapter, names
 from sandboxes import apt
@@ -113,9 +113,14 @@ def _base(engine: Engine, recipe: ServerRecipe) -> Finding:
     """Return where a dialect's base image is, or will be had from."""
     from sandboxes.contract import BaseImage
     from sandboxes.images.local import LocalSource
+    from sandboxes.images.lock import ImagesLock
 
     name = f"base image for {recipe.dialect}"
-    local = LocalSource(engine.api).find(recipe, _silent)
+    cache = cache_dir()
+    try:
+        local = LocalSource(engine.api, ImagesLock(cache / "images.lock", cache / "locks")).find(recipe, _silent)
+    except InputError as fault:
+        return Finding(name, False, fault.message, fault.remedy)
     if isinstance(local, BaseImage):
         return Finding(name, True, f"{local.ref} ({local.version or 'version unknown'})")
     buildable = bool(apt.mirrors()) and (shutil.which("mmdebstrap") is not None or apt.can_install())

@@ -6,6 +6,7 @@ from cases.errors import EngineUnavailableError, InputError
 from dialect_adapters.contract import ServerRecipe
 from sandboxes.contract import Notice, Provider
 from sandboxes.engine import EnginePolicy, ensure_engine
+from sandboxes.images.choice import DEFAULT_CHOICE, BaseChoice
 from sandboxes.registry import provider
 
 _AUTO = {"files": "process", "server": "docker"}
@@ -13,9 +14,15 @@ _AUTO = {"files": "process", "server": "docker"}
 
 
 def open_provider(
-    recipe: ServerRecipe, sandbox: str, notice: Notice, *, engine: EnginePolicy, runtime: str = ""
+    recipe: ServerRecipe,
+    sandbox: str,
+    notice: Notice,
+    *,
+    engine: EnginePolicy,
+    runtime: str = "",
+    bases: BaseChoice = DEFAULT_CHOICE,
 ) -> Provider:
-    """Return the named provider (`auto`: by the recipe's kind), ready to prepare an image.
+    """Return the named provider (`auto`: by the recipe's kind), ready to prepare an image; `bases` where it runs any.
 
     Raises:
         InputError: an unknown provider, or a runtime named for one that runs no containers.
@@ -26,7 +33,10 @@ def open_provider(
     if found.needs_engine:
         ensure_engine(engine, notice)
         # The same word decides whether what a base image is built with may be installed.
-        found = provider(name, engine_policy=engine, **({"runtime": runtime} if runtime else {}))
+        options: dict[str, object] = {"runtime": runtime} if runtime else {}
+        if bases != DEFAULT_CHOICE:
+            options |= {"pull": bases.pull, "mirrors": bases.mirrors, "images_lock": bases.lock}
+        found = provider(name, engine_policy=engine, **options)
     elif runtime:
         raise InputError(
             f"the '{name}' sandbox runs no container, so it takes no runtime such as '{runtime}'",

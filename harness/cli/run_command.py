@@ -38,6 +38,9 @@ _FLAGS = {"dry_run", "allow_unknown"}
 @click.option(
     "--runtime", metavar="NAME", help="Container runtime the engine knows, such as runsc or crun (default: its own)."
 )
+@click.option("--pull", metavar="HOW", help="auto (default) or never: may a registry be asked for a base image?")
+@click.option("--mirror", metavar="HOST,HOST", help="Registries to ask before the official one.")
+@click.option("--images-lock", metavar="FILE", help="What official images must be (default: a file in the cache).")
 @click.option("--policy", metavar="NAME", help="Comparison policy (default skill; `sqlassay list policies`).")
 @click.option("--metrics", metavar="A,B", help="Metrics to compute (`sqlassay list metrics`).")
 @click.option("--fail-under", metavar="METRIC=X", multiple=True, help="Exit 1 where a metric's mean is below X.")
@@ -109,7 +112,7 @@ def _run_file(path: Path) -> tuple[dict[str, Any], Callable[[str], int | None]]:
     value = document.value
     if not isinstance(value, dict):
         raise InputError("a run file is a mapping of options", file=path, remedy="See `sqlassay run --help`")
-    for field in ("predictions", "out"):
+    for field in ("predictions", "out", "images_lock"):
         if isinstance(value.get(field), str):
             value[field] = str(path.parent / value[field])
     return value, lambda field: document.line((field,))

@@ -23,19 +23,26 @@ def command() -> None:
     show_default=True,
     help="Whether a missing container engine is installed and started.",
 )
-def build(pack: str, dialect: str, sandbox: str, engine: str) -> int:
+@click.option("--pull", type=click.Choice(["auto", "never"]), help="May a registry be asked for a base image?")
+@click.option("--mirror", metavar="HOST,HOST", help="Registries to ask before the official one.")
+@click.option("--images-lock", metavar="FILE", help="What official images must be (default: a file in the cache).")
+def build(pack: str, **options: str | None) -> int:
     """Build the snapshot image of PACK for one dialect; nothing happens where it is up to date."""
     from cases.formats.registry import load_pack
     from dialect_adapters.registry import adapter as find_adapter
     from harness.cli.screen import screen
-    from harness.run.options import options_from
+    from harness.run.options import options_from, resolve
+    from sandboxes.images.choice import BaseChoice
     from sandboxes.opening import open_provider
 
-    asked = options_from({"dialect": dialect, "sandbox": sandbox, "engine": engine}, file=None, names="--")
+    given = {name: value for name, value in options.items() if value is not None}
+    asked = options_from(given, file=None, names="--")
     loaded = load_pack(Path(pack))
-    adapter = find_adapter(dialect)
+    config = resolve([("command line", asked)], loaded.settings)
+    adapter = find_adapter(config.dialect)
+    bases = BaseChoice(config.pull, config.mirror, config.images_lock)
     with screen() as live:
-        provider = open_provider(adapter.recipe, sandbox, live.notice, engine=asked.engine or "auto")
+        provider = open_provider(adapter.recipe, config.sandbox, live.notice, engine=config.engine, bases=bases)
         try:
             image = provider.prepare(adapter, loaded.snapshots, live.notice)
         finally:

@@ -21,6 +21,7 @@ from harness.results.evidence import MetricSettings
 from harness.run.options import RunConfig
 from harness.run.screen import Screen
 from sandboxes.contract import Isolation, Provider, SnapshotImage
+from sandboxes.images.choice import BaseChoice
 from sandboxes.opening import open_provider
 from sandboxes.pool import Pool
 from sandboxes.pool_size import PoolSize, pool_size
@@ -82,7 +83,12 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: 
     chosen = metrics(config.metrics)
     _declared(config, chosen)
     provider = open_provider(
-        adapter.recipe, config.sandbox, screen.notice, engine=config.engine, runtime=config.runtime
+        adapter.recipe,
+        config.sandbox,
+        screen.notice,
+        engine=config.engine,
+        runtime=config.runtime,
+        bases=BaseChoice(config.pull, config.mirror, config.images_lock),
     )
     image = provider.prepare(adapter, pack.snapshots, screen.notice)
     rules = Rules(

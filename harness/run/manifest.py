@@ -95,7 +95,19 @@ def _stricter(config: RunConfig, cases: Sequence[Case]) -> dict[IsolationLevel, 
 
 
 _NO_SETTING = frozenset(
-    {"dialect", "predictions", "agent", "out", "policy", "policy_name", "dry_run", "origins", "policy_origins"}
+    {
+        "dialect",
+        "predictions",
+        "agent",
+        "out",
+        "mirror",
+        "images_lock",
+        "policy",
+        "policy_name",
+        "dry_run",
+        "origins",
+        "policy_origins",
+    }
 )
 """Fields that stand elsewhere in the manifest, or name a place on this machine."""
 

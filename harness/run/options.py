@@ -47,6 +47,9 @@ class RunOptions(BaseModel):
     row_limit: int | None = Field(default=None, ge=1, le=10_000_000)
     engine: Literal["auto", "ask", "none"] | None = None
     runtime: str | None = None
+    pull: Literal["auto", "never"] | None = None
+    mirror: tuple[str, ...] | None = None
+    images_lock: Path | None = None
     policy: str | None = None
     metrics: tuple[str, ...] | None = None
     fail_under: tuple[tuple[str, FiniteFloat], ...] | None = None
@@ -65,7 +68,7 @@ class RunOptions(BaseModel):
     clock: datetime | None = None
     agent_timeout: float | None = Field(default=None, gt=0, le=86400)
 
-    @field_validator("metrics", "only", "tags", mode="before")
+    @field_validator("metrics", "only", "tags", "mirror", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         """Accept `a,b` beside a list; an empty one (an unset variable in a script) is a mistake, not everything."""
@@ -139,6 +142,9 @@ class RunConfig:
     row_limit: int
     engine: Literal["auto", "ask", "none"]
     runtime: str
+    pull: Literal["auto", "never"]
+    mirror: tuple[str, ...]
+    images_lock: Path | None
     policy: Policy
     policy_name: str
     metrics: tuple[str, ...] | None
@@ -171,6 +177,8 @@ _DEFAULTS = RunOptions(
     row_limit=100_000,
     engine="auto",
     runtime="",
+    pull="auto",
+    mirror=(),
     policy=DEFAULT_PRESET,
     fail_under=(),
     only=(),

@@ -24,9 +24,11 @@ from sandboxes.docker.sandbox import DockerSandbox
 from sandboxes.engine import EnginePolicy, ensure_engine
 from sandboxes.holds import hold
 from sandboxes.images.base import BaseSource, base_image, inspect
+from sandboxes.images.choice import Pull
 from sandboxes.images.debian import DebianBuild
 from sandboxes.images.local import LocalSource
-from sandboxes.images.remote import Pull, RegistrySource
+from sandboxes.images.lock import ImagesLock
+from sandboxes.images.remote import RegistrySource
 from sandboxes.locks import RunLock, remove_free
 from sandboxes.reaper import is_left_over
 from sandboxes.store import Store
@@ -47,7 +49,8 @@ class DockerProvider:
         *,
         engine_policy: EnginePolicy = "none",
         pull: Pull = "auto",
-        mirror: str = "",
+        mirrors: Sequence[str] = (),
+        images_lock: Path | None = None,
         transport: Transport = "auto",
         cache: Path | None = None,
         expiry_hours: float = 24.0,
@@ -57,14 +60,16 @@ class DockerProvider:
         """Touch nothing yet.
 
         `engine_policy` says whether a missing engine may be installed and started; `pull` whether a registry may be
-        asked; `write_room_mb` how much a WRITE sandbox may grow beyond its snapshot; `runtime` names another container
-        runtime that is installed (runsc, crun).
+        asked, `mirrors` which ones before the official one, `images_lock` the file that says what its names mean (else
+        one in the cache); `write_room_mb` how much a WRITE sandbox may grow beyond its snapshot; `runtime` names
+        another container runtime that is installed (runsc, crun).
         """
         self._policy = engine_policy
         self._pull = pull
-        self._mirror = mirror
+        self._mirrors = tuple(mirrors)
         self._transport = transport
         self._cache = cache or cache_dir()
+        self._images_lock = ImagesLock(images_lock or self._cache / "images.lock", self._cache / "locks")
         self._hours = expiry_hours
         self._room_mb = write_room_mb
         self._runtime = runtime
@@ -170,9 +175,9 @@ class DockerProvider:
     def _sources(self, engine: Engine) -> tuple[BaseSource, ...]:
         """Return where base images come from, in order."""
         may_install = self._policy != "none"
-        registry = RegistrySource(self._pull, self._mirror)
+        registry = RegistrySource(self._pull, self._mirrors, self._images_lock)
         build = DebianBuild(engine.api, self._cache / "locks", may_install=may_install)
-        return (LocalSource(engine.api), registry, build)
+        return (LocalSource(engine.api, self._images_lock), registry, build)
 
     def _bake(
         self, engine: Engine, adapter: Adapter, base: BaseImage, order: Order, snapshots: Sequence[Snapshot]

@@ -7,20 +7,32 @@ import docker
 from dialect_adapters.contract import ServerRecipe
 from sandboxes.contract import BaseImage, Notice
 from sandboxes.images.base import Refusal, built_tag, content_digest, inspect, version
+from sandboxes.images.lock import ImagesLock
 
 
 class LocalSource:
     """Looks among the engine's own images."""
 
-    def __init__(self, api: docker.APIClient) -> None:
-        """Ask this engine."""
+    def __init__(self, api: docker.APIClient, lock: ImagesLock | None = None) -> None:
+        """Ask this engine; what `lock` says of the official image is held to."""
         self._api = api
+        self._lock = lock
 
     def find(self, recipe: ServerRecipe, notice: Notice) -> BaseImage | Refusal:  # noqa: ARG002 - takes no time
-        """Return the official image where it was loaded or pulled, else the one we built, else a refusal."""
-        official = describe(self._api, recipe.registry_image, recipe, official=True)
+        """Return the official image where it was loaded or pulled, else the one we built, else a refusal.
+
+        Raises:
+            InputError: the official image here is another than the locked one, or the lock file is damaged.
+        """
+        name = recipe.registry_image
+        image = inspect(self._api, name)
+        if image is not None and self._lock is not None:
+            self._lock.check(name, image)
+        official = describe(self._api, name, recipe, official=True)
+        if official is None and self._lock is not None and self._lock.entry(name) is not None:
+            return Refusal(f"the engine has no {name}, which the lock file names")
         built = official or describe(self._api, built_tag(recipe), recipe, official=False)
-        return built or Refusal(f"the engine has no {recipe.registry_image}")
+        return built or Refusal(f"the engine has no {name}")
 
 
 def describe(api: docker.APIClient, ref: str, recipe: ServerRecipe, *, official: bool) -> BaseImage | None:

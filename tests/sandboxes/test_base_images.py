@@ -77,9 +77,9 @@ def engine() -> Iterator[Engine]:
 @pytest.mark.docker
 def test_a_mirror_that_gives_nothing_is_given_up(engine: Engine) -> None:
     """The engine's own words are kept, in one line, and the next source is asked."""
-    answer = RegistrySource("auto", "127.0.0.1:9/none").find(RECIPE, _quiet)
+    answer = RegistrySource("auto", ["127.0.0.1:9/none"]).find(RECIPE, _quiet)
     assert isinstance(answer, Refusal)
-    assert answer.reason.startswith("the registry does not give 127.0.0.1:9/none/postgres:17")
+    assert answer.reason.startswith("the registry does not give 127.0.0.1:9/none/postgres:17 (nothing listens there)")
     assert "\n" not in answer.reason
 
 
