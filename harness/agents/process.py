@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +32,7 @@ class ChildTimeoutError(ChildError):
 
 
 class ChildProcess:
-    """A running child with its pipes. Used by one thread at a time."""
+    """A running child with its pipes. Used by one thread at a time; any thread may kill it."""
 
     def __init__(self, target: str, folder: Path, env: Mapping[str, str], veil: Veil | None) -> None:
         """Start the child in an empty folder and a session of its own, with only its three pipes, behind the veil."""
@@ -39,8 +40,11 @@ class ChildProcess:
         self._answers, answers = os.pipe()
         lifeline, self._lifeline = os.pipe()
         self._log, log = os.pipe()
+        self._woken, self._wake = os.pipe()
         self._scratch = Scratch("agent")
         self._ended = False
+        # Held over an exchange: a descriptor that is closed under a waiting selector would never wake it.
+        self._talking = threading.Lock()
         self._tail = b""
         descriptors = (requests, answers, lifeline)
         argv = [sys.executable, "-P", child.__file__, *map(str, descriptors), target, str(folder)]
@@ -71,14 +75,22 @@ class ChildProcess:
         """Send a request (None at the start) and return the child's next frame.
 
         Raises:
-            ChildError: no whole frame within `seconds`, a frame past the limit, or the child ended.
+            ChildError: no whole frame within `seconds`, a frame past the limit, or the child ended or was killed.
         """
+        with self._talking:
+            if self._ended:
+                raise ChildError("the agent's process was ended")
+            return self._exchanged(request, seconds)
+
+    def _exchanged(self, request: bytes | None, seconds: float) -> bytes:
+        """Send a request and return the next frame, while nobody closes the pipes."""
         outgoing = b"" if request is None else struct.pack("!I", len(request)) + request
         end = time.monotonic() + seconds
         answer = bytearray()
         with selectors.DefaultSelector() as selector:
             selector.register(self._answers, selectors.EVENT_READ)
             selector.register(self._log, selectors.EVENT_READ)
+            selector.register(self._woken, selectors.EVENT_READ)
             if outgoing:
                 selector.register(self._requests, selectors.EVENT_WRITE)
             while True:
@@ -90,6 +102,8 @@ class ChildProcess:
                         outgoing = self._write(outgoing, selector)
                     elif key.fd == self._log:
                         self._drain(selector)
+                    elif key.fd == self._woken:
+                        raise ChildError("the agent's process was ended")
                     elif self._read(answer):
                         return bytes(answer[4:])
 
@@ -145,12 +159,14 @@ class ChildProcess:
         self._ended = True
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
+        os.write(self._wake, b"0")  # whoever waits for an answer leaves, even where a pipe is held open elsewhere
         self._process.wait()
-        self._close()
+        with self._talking:
+            self._close()
 
     def _close(self) -> None:
         """Close our ends of the pipes and remove the folder."""
-        for descriptor in (self._requests, self._answers, self._log, self._lifeline):
+        for descriptor in (self._requests, self._answers, self._log, self._lifeline, self._woken, self._wake):
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         self._scratch.close()

@@ -8,6 +8,7 @@ from cases.case import Case
 from harness.results.case_result import CaseResult, Timing
 from harness.run.earlier import Earlier
 from harness.store.folder import RunFolder
+from harness.store.journal import JOURNAL, read
 from sandboxes.pool_figures import PoolFigures
 
 Key = tuple[str, int]
@@ -47,6 +48,11 @@ class Book:
         new = tuple(line for line in dict.fromkeys(lines) if line not in self.breaches)
         self.breaches.extend(new)
         self.folder.journal.note(breaches=new)
+
+    def interrupt(self) -> None:
+        """Note that the run was broken off; what is finished is what the journal says, the last batch included."""
+        self.interrupted = True
+        self.finished = dict(read(self.folder.path / JOURNAL).finished)
 
     def finish(self, finished: Sequence[tuple[CaseResult, Timing]]) -> None:
         """Take finished results; they are on disk when this returns."""

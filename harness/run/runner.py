@@ -126,7 +126,7 @@ def _phases(
         try:
             _prediction_phase(config, tasks, bench, pool, asker, book, screen)
         except KeyboardInterrupt:
-            book.interrupted = True
+            book.interrupt()
     return written
 
 
