@@ -41,7 +41,9 @@ _FLAGS = {"dry_run", "allow_unknown"}
 @click.option("--pull", metavar="HOW", help="auto (default) or never: may a registry be asked for a base image?")
 @click.option("--mirror", metavar="HOST,HOST", help="Registries to ask before the official one.")
 @click.option("--images-lock", metavar="FILE", help="What official images must be (default: a file in the cache).")
-@click.option("--policy", metavar="NAME", help="Comparison policy (default skill; `sqlassay list policies`).")
+@click.option(
+    "--policy", metavar="NAME", help="Policy (default skill; `list policies`), with fields as in strict+rel_tol=1e-6."
+)
 @click.option("--metrics", metavar="A,B", help="Metrics to compute (`sqlassay list metrics`).")
 @click.option("--fail-under", metavar="METRIC=X", multiple=True, help="Exit 1 where a metric's mean is below X.")
 @click.option("--alpha", metavar="X", help="Structural score's weight of the tables (default 0.3).")

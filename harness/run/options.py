@@ -15,7 +15,8 @@ from cases.errors import InputError
 from cases.isolation import IsolationLevel
 from cases.pack import PackSettings
 from cases.policy import Policy, PolicyOverrides
-from cases.presets import merge, preset
+from cases.policy_spelling import policy_named
+from cases.presets import merge
 from sandboxes.pool_size import MOST_AHEAD
 
 DEFAULT_PRESET = "skill"
@@ -246,9 +247,9 @@ def _one_source(layers: Sequence[Layer], values: dict[str, Any]) -> None:
 
 def _policy(name: str, origin: str, header: PolicyOverrides | None) -> tuple[Policy, tuple[tuple[str, str], ...]]:
     """Return the run's policy with each field's origin; a preset named above the pack replaces the pack's fields."""
-    base = preset(name)
+    base = policy_named(name)
     overrides = header if origin in ("pack", "default") else None
     policy = merge(base, overrides)
-    set_fields = overrides.model_dump(exclude_none=True) if overrides else {}
+    set_fields = overrides.chosen if overrides else {}
     origins = {f: "pack" if f in set_fields else f"preset {name} ({origin})" for f in Policy.model_fields}
     return policy, tuple(sorted(origins.items()))

@@ -103,6 +103,14 @@ def test_pack_policy_holds_unless_a_stronger_source_names_a_preset():
     assert dict(named.policy_origins)["columns"] == "preset strict (command line)"
 
 
+def test_a_run_takes_a_preset_with_fields():
+    """The command line may name fields after the preset, as compare and rescore do."""
+    spelt = "strict+ignore_columns=updated_at+rel_tol=1e-6"
+    config = resolve([("command line", options_from({"policy": spelt}, file=None))], PackSettings())
+    assert (config.policy.ignore_columns, config.policy.rel_tol) == (("updated_at",), 1e-6)
+    assert dict(config.policy_origins)["rel_tol"] == f"preset {spelt} (command line)"
+
+
 def test_unknown_policy_lists_presets():
     """A misspelt policy is an input error that lists the presets."""
     with pytest.raises(InputError, match="strict"):
