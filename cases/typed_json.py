@@ -189,6 +189,12 @@ def _datetime(value: object) -> datetime | FarTemporal:
         return _far(text)
 
 
+def _time(value: object) -> time | FarTemporal:
+    """Read $time, zoned where the text has an offset; the 24:00 that ends a day is kept as text."""
+    text = _text(value)
+    return _far(text) if text.startswith("24:00") else time.fromisoformat(text)
+
+
 def _interval(value: object) -> Interval | timedelta:
     """Read $interval: three whole parts, or seconds as a number or exact text."""
     if isinstance(value, list):
@@ -214,7 +220,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "$float": _float,
     "$date": _date,
     "$datetime": _datetime,
-    "$time": lambda value: time.fromisoformat(_text(value)),
+    "$time": _time,
     "$interval": _interval,
     "$bytes": lambda value: base64.b64decode(_text(value), validate=True),
     "$uuid": lambda value: UUID(_text(value)),

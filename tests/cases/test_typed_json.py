@@ -106,6 +106,7 @@ def test_nan_is_written_and_read() -> None:
 @pytest.mark.parametrize(
     ("value", "cell"),
     [
+        ({"$time": "24:00:00"}, FarTemporal("24:00:00")),
         ({"$interval": 90}, timedelta(seconds=90)),
         ({"$interval": 1.5}, timedelta(seconds=1.5)),
         ({"$date": "infinity"}, FarTemporal("infinity")),
@@ -136,6 +137,7 @@ def test_readers_accept_these_too(value: object, cell: object) -> None:
         {"$datetime": "hello"},
         {"$datetime": None},
         {"$time": "25:00"},
+        {"$time": "24:00<"},
         {"$interval": [1, 2]},
         {"$interval": [1, 2, True]},
         {"$interval": "nan"},
