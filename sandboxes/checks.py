@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sys
@@ -16,6 +17,7 @@ from sandboxes import apt
 from sandboxes.cache import cache_dir
 
 if TYPE_CHECKING:
+    from sandboxes.contract import BaseImage
     from sandboxes.docker.client import Engine
 
 _NEEDED_FREE_MB = 2048
@@ -78,7 +80,7 @@ def container_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
     except EngineUnavailableError as fault:
         return (Finding("container engine", False, fault.message, fault.remedy, decides=True),)
     try:
-        return (*_engine(engine), *(_base(engine, recipe) for recipe in recipes))
+        return (*_engine(engine), *_runtimes(engine, recipes), *(_base(engine, recipe) for recipe in recipes))
     finally:
         engine.api.close()
 
@@ -102,6 +104,50 @@ def _engine(engine: Engine) -> tuple[Finding, ...]:
     )
 
 
+def _runtimes(engine: Engine, recipes: Sequence[ServerRecipe]) -> list[Finding]:
+    """Return whether each runtime that was added starts a container, and can be met at a socket where we use those."""
+    from sandboxes.docker import runtimes, trial
+
+    found = []
+    added = runtimes.added(engine.facts)
+    image = _any_image(engine, recipes) if added else ""
+    for runtime in added:
+        name = f"container runtime {runtime}"
+        if not image:
+            found.append(Finding(name, True, "not tried: there is no base image here yet"))
+        elif refusal := trial.refusal(engine, runtime, image):
+            found.append(Finding(name, False, refusal, "Correct its entry in the engine's configuration, or leave it"))
+        elif engine.shares_sockets and (remedy := runtimes.socket_remedy(runtime, engine.facts)):
+            found.append(Finding(name, False, "starts containers whose sockets nobody outside can reach", remedy))
+        else:
+            found.append(Finding(name, True, "starts containers"))
+    return found
+
+
+def _any_image(engine: Engine, recipes: Sequence[ServerRecipe]) -> str:
+    """Return an image that a container can be started from, empty where the engine has none of ours."""
+    for recipe in recipes:
+        with contextlib.suppress(InputError):  # said of that image in a line of its own
+            if base := _local(engine, recipe):
+                return base.ref
+    return ""
+
+
+def _local(engine: Engine, recipe: ServerRecipe) -> BaseImage | None:
+    """Return the dialect's base image where the engine has one.
+
+    Raises:
+        InputError: the file that locks images is damaged.
+    """
+    from sandboxes.contract import BaseImage
+    from sandboxes.images.local import LocalSource
+    from sandboxes.images.lock import ImagesLock
+
+    cache = cache_dir()
+    found = LocalSource(engine.api, ImagesLock(cache / "images.lock", cache / "locks")).find(recipe, _silent)
+    return found if isinstance(found, BaseImage) else None
+
+
 def _limits_remedy(*, rootless: bool) -> str:
     """Return the line that brings missing limits back."""
     if rootless:
@@ -111,17 +157,12 @@ def _limits_remedy(*, rootless: bool) -> str:
 
 def _base(engine: Engine, recipe: ServerRecipe) -> Finding:
     """Return where a dialect's base image is, or will be had from."""
-    from sandboxes.contract import BaseImage
-    from sandboxes.images.local import LocalSource
-    from sandboxes.images.lock import ImagesLock
-
     name = f"base image for {recipe.dialect}"
-    cache = cache_dir()
     try:
-        local = LocalSource(engine.api, ImagesLock(cache / "images.lock", cache / "locks")).find(recipe, _silent)
+        local = _local(engine, recipe)
     except InputError as fault:
         return Finding(name, False, fault.message, fault.remedy)
-    if isinstance(local, BaseImage):
+    if local:
         return Finding(name, True, f"{local.ref} ({local.version or 'version unknown'})")
     buildable = bool(apt.mirrors()) and (shutil.which("mmdebstrap") is not None or apt.can_install())
     if buildable:

@@ -92,6 +92,8 @@ class DockerProvider:
         ensure_engine(self._policy, notice)
         engine = self._connected()
         runtimes.refuse_unknown(self._runtime, engine.facts)
+        if self._shares_sockets(engine):
+            runtimes.refuse_without_sockets(self._runtime, engine.facts)
         bakery = Bakery(engine.api, self._cache)
         if brought := bakery.imported(adapter, snapshots):
             self._use(brought.key)
@@ -228,8 +230,7 @@ class DockerProvider:
 
     def _channel(self, engine: Engine, adapter: Adapter, run_id: str) -> Channel:
         """Return a new way in: a socket where this engine shares them, else a port on a network without a way out."""
-        shares = engine.shares_sockets if self._transport == "auto" else self._transport == "socket"
-        if shares:
+        if self._shares_sockets(engine):
             return socket_channel(adapter.recipe)
         with self._guard:
             if run_id not in self._networks:
@@ -243,6 +244,10 @@ class DockerProvider:
         lock = hold(self._cache, key)
         with self._guard:
             self._uses.append(lock)
+
+    def _shares_sockets(self, engine: Engine) -> bool:
+        """Return whether servers are met at a socket rather than a port."""
+        return engine.shares_sockets if self._transport == "auto" else self._transport == "socket"
 
     def _hold(self, run_id: str) -> None:
         """Say that this run lives, from before its first sandbox on."""

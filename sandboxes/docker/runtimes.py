@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 
 from cases.errors import InputError
@@ -23,6 +24,29 @@ def described(facts: Mapping[str, object]) -> str:
     return f"{', '.join(names(facts)) or 'the engine names none'}; default {default(facts) or 'unnamed'}"
 
 
+def added(facts: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the runtimes that somebody added: neither the default nor the engine's own names for it."""
+    return tuple(
+        name for name in names(facts) if name != default(facts) and name != "runc" and not name.startswith("io.")
+    )
+
+
+def socket_remedy(runtime: str, facts: Mapping[str, object]) -> str:
+    """Return what a runtime's entry lacks before a server in it can make the socket we meet it at, else nothing.
+
+    gVisor keeps sockets to itself unless told otherwise; every other runtime makes them where they are seen.
+    """
+    known = facts.get("Runtimes")
+    entry = known.get(runtime) if isinstance(known, dict) else None
+    found = entry if isinstance(entry, dict) else {}
+    arguments = found.get("runtimeArgs") or ()
+    if "runsc" not in posixpath.basename(str(found.get("path") or runtime)):
+        return ""
+    if any(str(one) in {"--host-uds=create", "--host-uds=all"} for one in arguments):
+        return ""
+    return f'Add "--host-uds=create" to the runtimeArgs of {runtime} in the engine\'s configuration, and reload it'
+
+
 def refuse_unknown(runtime: str, facts: Mapping[str, object]) -> None:
     """Refuse a runtime that the engine does not list; one that lists none is left to refuse it at the first start.
 
@@ -36,3 +60,14 @@ def refuse_unknown(runtime: str, facts: Mapping[str, object]) -> None:
             field="--runtime",
             remedy='Name one of these, or install it and enter it under "runtimes" in the engine\'s configuration',
         )
+
+
+def refuse_without_sockets(runtime: str, facts: Mapping[str, object]) -> None:
+    """Refuse a runtime under which no server could be met at its socket, before one is waited for in vain.
+
+    Raises:
+        InputError: its entry keeps sockets inside.
+    """
+    if runtime and (remedy := socket_remedy(runtime, facts)):
+        message = f"a server under '{runtime}' could not make the socket it is met at"
+        raise InputError(message, field="--runtime", remedy=remedy)

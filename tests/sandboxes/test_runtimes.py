@@ -31,6 +31,36 @@ def test_an_unknown_runtime_is_refused_with_those_there_are() -> None:
     runtimes.refuse_unknown("kata", {})
 
 
+@pytest.mark.parametrize(
+    ("entry", "refused"),
+    [
+        ({"path": "runsc"}, True),
+        ({"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=kvm"]}, True),
+        ({"path": "/usr/bin/runsc", "runtimeArgs": ["--host-uds=open"]}, True),
+        ({"path": "/usr/bin/runsc", "runtimeArgs": ["--network=none", "--host-uds=create"]}, False),
+        ({"path": "/usr/bin/runsc", "runtimeArgs": ["--host-uds=all"]}, False),
+        ({"path": "/usr/bin/crun"}, False),
+        ({}, False),
+    ],
+)
+def test_gvisor_must_let_sockets_out(entry: dict[str, object], *, refused: bool) -> None:
+    """A runtime that keeps a server's socket to itself is refused with the word its entry lacks."""
+    facts = {"Runtimes": {"other": entry, "runc": {"path": "runc"}}, "DefaultRuntime": "runc"}
+    if not refused:
+        runtimes.refuse_without_sockets("other", facts)
+        return
+    with pytest.raises(InputError, match=r'--runtime: .*"--host-uds=create" to the runtimeArgs of other'):
+        runtimes.refuse_without_sockets("other", facts)
+
+
+def test_only_what_somebody_added_is_tried() -> None:
+    """Doctor starts no container for the default runtime or the engine's own names for it."""
+    known = {"crun": {}, "runc": {}, "io.containerd.runc.v2": {}, "runsc": {}}
+    assert runtimes.added({"Runtimes": known, "DefaultRuntime": "runc"}) == ("crun", "runsc")
+    assert runtimes.added({"Runtimes": known, "DefaultRuntime": "runsc"}) == ("crun",)
+    assert runtimes.added({}) == ()
+
+
 def test_a_jailed_process_takes_no_runtime() -> None:
     """A runtime that would be ignored is an error, not a promise that is quietly broken."""
     with pytest.raises(InputError, match=r"--runtime: the 'process' sandbox runs no container"):
