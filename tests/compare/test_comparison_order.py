@@ -142,6 +142,21 @@ def test_one_row_past_the_limit_shows_a_cut_tie() -> None:
     assert compare(GOLD, relation(("a",), ("b",), ("d",)), resolved, order=order).verdict == "mismatch"
 
 
+@pytest.mark.parametrize(
+    ("gold", "probe"),
+    [
+        (relation(("a",), ("b",)), relation(("a", 1), ("c", 2), ("b", 2))),
+        (relation(("a",)), relation(("b", 1), ("a", 1))),
+        (relation(("a",), ("b",), ("c",)), relation(("b", 1), ("a", 1), ("d", 2), ("c", 2))),
+    ],
+)
+def test_a_cut_tie_of_one_visible_row_may_show_another_member(gold: Relation, probe: Relation) -> None:
+    """The engine takes any of the tied rows each time: only the last group is free, and nothing is contradicted."""
+    _, order = resolve_policy(STRICT, facts=facts(None, limit=len(gold.rows)), gold=gold, probe=probe)
+    assert order is not None
+    assert (order.cut_tie, order.contradicted, order.keys_unknown) == (True, False, False)
+
+
 def test_a_row_past_the_limit_with_another_key_is_no_cut() -> None:
     """The next key is larger: nothing was cut."""
     probe = relation(("a", 1), ("b", 2), ("c", 2), ("d", 3))

@@ -41,7 +41,7 @@ class Result:
 class Loop:
     """A pytest plugin that runs mutants in place of the tests; `results` holds what became of them."""
 
-    def __init__(self, chosen: Sequence[Mutant], package: Path, *, parallel: int, said: Callable[[Result], None]):
+    def __init__(self, chosen: Sequence[Mutant], package: Path, *, parallel: int, said: Callable[[Result, int], None]):
         """Take the mutants to run and whom to tell."""
         self.results: list[Result] = []
         self.healthy = False
@@ -60,9 +60,9 @@ class Loop:
         self._items = list(session.items)
         self.healthy = bool(self._items) and self._first_run()
         if self.healthy:
-            for result in self._mutants():
+            for number, result in enumerate(self._mutants(), 1):
                 self.results.append(result)
-                self._said(result)
+                self._said(result, number)
         return True
 
     def _first_run(self) -> bool:

@@ -54,8 +54,10 @@ def sample(mutants: Sequence[Mutant], count: int, seed: int = 1) -> list[Mutant]
     return sorted(mutants, key=lambda mutant: hashlib.sha256(f"{seed}:{mutant.id}".encode()).digest())[:count]
 
 
-def shown(result: Result) -> None:
-    """Print a survivor."""
+def shown(result: Result, number: int) -> None:
+    """Print a survivor, and now and then how many are done."""
+    if number % 100 == 0:
+        print(f"{number} done, in {result.mutant.path.name}", flush=True)
     if result.end == "survived":
         mutant = result.mutant
         where = f"{mutant.id} {mutant.path.name}:{mutant.line} {mutant.place}"
