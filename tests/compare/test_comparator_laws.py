@@ -59,6 +59,8 @@ TRICKY: tuple[object, ...] = (
     *(datetime.max, datetime.min, datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))), date.max),
     *(time(3, 4, 5), time(3, 4, 5, tzinfo=UTC), timedelta(hours=3, minutes=4, seconds=5), timedelta(days=1, hours=2)),
     *(Interval(1, 0, 0), Interval(0, 30, 0), FarTemporal("infinity"), FarTemporal("0044-03-15 BC")),
+    *(FarTemporal("24:00:00"), timedelta(days=1), FarTemporal("10000-01-01"), "10000-01-01 00:00:00", "03:04:05Z"),
+    *(FarTemporal("10000-01-01 02:00:00+02"), FarTemporal("10000-01-01 00:00:00Z"), FarTemporal("0000-00-00")),
     *(
         b"",
         b"a",
@@ -110,6 +112,7 @@ POLICIES: tuple[dict[str, Any], ...] = (
     {"text_numbers": True, "columns": "any"},
     {"text_numbers": True, "text_case": "fold", "text_trim": "both"},
     {"naive_tz": "Europe/Berlin", "columns": "any"},
+    {"naive_tz": "UTC"},
     {"date_midnight": False, "temporal_precision": "s"},
     {"temporal_text": False, "uuid_text": False, "json_text": False},
 )
@@ -120,6 +123,12 @@ def numbers(rng: random.Random) -> list[object]:
     return [
         rng.choice((float, Decimal, lambda half: half // 2))(rng.randint(0, 9)) / rng.choice((1, 2)) for _ in range(6)
     ] + [rng.randint(0, 4)]
+
+
+def scaled(rng: random.Random) -> list[object]:
+    """Draw decimals and floats of several scales, some of them equal as values."""
+    spelt = [f"{rng.randint(0, 20) / 100:.{rng.choice((1, 2, 2, 3))}f}" for _ in range(5)]
+    return [rng.choice((Decimal, Decimal, float))(text) for text in spelt]
 
 
 def relation(rows: list[tuple[object, ...]], width: int) -> Relation:
@@ -153,7 +162,7 @@ def brute_force(gold: Relation, pred: Relation, policy: Policy) -> bool:
 def pair_of(seed: int) -> tuple[Relation, Relation, Policy]:
     """Make two small relations of few values, often related by a shuffle of rows and columns."""
     rng = random.Random(seed)
-    pool = rng.sample(TRICKY, rng.choice((2, 3, 5, 12))) if rng.random() < 0.7 else numbers(rng)
+    pool = rng.sample(TRICKY, rng.choice((2, 3, 5, 12))) if rng.random() < 0.7 else rng.choice((numbers, scaled))(rng)
     width, height = rng.randint(1, 3), rng.randint(0, 4)
     gold = [tuple(rng.choice(pool) for _ in range(width)) for _ in range(height)]
     columns = rng.sample(range(width), width)
@@ -240,3 +249,28 @@ def test_no_value_crashes_the_comparator(seed: int, fields: dict[str, Any]) -> N
     assert found.reason
     assert 0 <= partial_credit(sides[0], sides[1], Policy(**fields)) <= 1
     assert compare(sides[0], sides[0], Policy(**fields)).verdict == "match"
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(pairs(), st.randoms(use_true_random=False))
+def test_an_ignored_column_changes_nothing_wherever_it_stands(
+    drawn: tuple[Relation, Relation, Policy], rng: random.Random
+) -> None:
+    """Columns ignored by name may be anywhere, hold anything, and be on one side or on both."""
+    gold, pred, policy = drawn
+    ignoring = policy.model_copy(update={"ignore_columns": ("Volatile",)})
+    wider = [with_noise(side, rng) if rng.random() < 0.7 else side for side in (gold, pred)]
+    found, plain = compare(wider[0], wider[1], ignoring), compare(gold, pred, policy)
+    assert (found.verdict, found.rule, found.missing, found.extra) == (
+        plain.verdict,
+        plain.rule,
+        plain.missing,
+        plain.extra,
+    )
+
+
+def with_noise(side: Relation, rng: random.Random) -> Relation:
+    """Return a relation with one more column somewhere, of no fixed value."""
+    place = rng.randint(0, len(side.columns))
+    columns = (*side.columns[:place], Column("volatile"), *side.columns[place:])
+    return Relation(columns, tuple((*row[:place], rng.choice(TRICKY), *row[place:]) for row in side.rows))
