@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from cases.case import Case, Prediction
 from cases.catalog import Catalog
-from cases.errors import GoldBrokenError, InfrastructureError
+from cases.errors import GoldBrokenError, InfrastructureError, SandboxStartError
 from cases.outcome import Changed, Failure, Outcome, Rows
 from cases.policy import Policy
 from cases.presets import case_policy
@@ -173,6 +173,8 @@ def _execute(
         # The gold ran after this very setup: it fails again only where the agent chose another snapshot.
         ours = snapshot_id == case.snapshot
         return None, (Verdict.INFRASTRUCTURE if ours else Verdict.ERROR, str(error))
+    except SandboxStartError:
+        raise  # the next case would fare no better: the run ends here and can be resumed
     except InfrastructureError as error:
         return None, (Verdict.INFRASTRUCTURE, str(error))
     if isinstance(outcome, Failure):

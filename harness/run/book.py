@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cases.case import Case
+from cases.errors import InfrastructureError, SandboxStartError
 from harness.results.case_result import CaseResult, Timing
 from harness.run.earlier import Earlier
 from harness.store.folder import RunFolder
@@ -53,6 +54,12 @@ class Book:
         """Note that the run was broken off; what is finished is what the journal says, the last batch included."""
         self.interrupted = True
         self.finished = dict(read(self.folder.path / JOURNAL).finished)
+
+    def broken_off(self, error: SandboxStartError) -> InfrastructureError:
+        """Return the error of a run that ends here because no sandbox comes up: what is kept, and how it goes on."""
+        done = len(read(self.folder.path / JOURNAL).finished)
+        remedy = f"{error.remedy or 'Mend that'}, then go on by `sqlassay resume {self.folder.path}`"
+        return InfrastructureError(f"{error.message}; {done} results are finished and kept", remedy=remedy)
 
     def finish(self, finished: Sequence[tuple[CaseResult, Timing]]) -> None:
         """Take finished results; they are on disk when this returns."""

@@ -69,7 +69,8 @@ def bake(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
         return _bake_server(work, snapshots) if work.adapter.recipe.kind == "server" else _bake_files(work, snapshots)
     except (DockerException, RequestException) as fault:
         raise InfrastructureError(
-            f"baking the {work.adapter.name} image failed: {container.reason(fault)}", remedy="Run `sqlassay doctor`"
+            f"baking the {work.adapter.name} image failed: {container.reason(fault)}",
+            remedy=container.remedy(container.reason(fault)),
         ) from fault
 
 

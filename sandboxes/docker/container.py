@@ -74,7 +74,7 @@ def create(engine: Engine, plan: Plan, channel: Channel) -> str:
             ports=None if channel.folder is not None else [recipe.port],
         )
     except (DockerException, RequestException) as fault:
-        raise InfrastructureError(f"the engine cannot create a container: {reason(fault)}") from fault
+        raise _refused("create", fault) from fault
     return str(made["Id"])
 
 
@@ -87,7 +87,20 @@ def start(engine: Engine, container: str) -> None:
     try:
         engine.api.start(container)
     except (DockerException, RequestException) as fault:
-        raise InfrastructureError(f"the engine cannot start a container: {reason(fault)}") from fault
+        raise _refused("start", fault) from fault
+
+
+def _refused(what: str, fault: Exception) -> InfrastructureError:
+    """Return the error of a container that the engine did not create or start, with the remedy where it is plain."""
+    text = reason(fault)
+    return InfrastructureError(f"the engine cannot {what} a container: {text}", remedy=remedy(text))
+
+
+def remedy(text: str) -> str:
+    """Return what to do about an engine's own words."""
+    if "no space left on device" in text.lower():
+        return "Free space where the engine keeps its data: `docker system df` says what takes it"
+    return "Run `sqlassay doctor`"
 
 
 def wait_ready(engine: Engine, container: str, adapter: Adapter, endpoint: Endpoint, seconds: float) -> None:
@@ -104,7 +117,7 @@ def wait_ready(engine: Engine, container: str, adapter: Adapter, endpoint: Endpo
             raise _not_ready(engine, container, adapter.name, f"did not answer within {seconds:.0f} s")
         if now > look:
             look = now + 1.0
-            if not is_running(engine, container):
+            if not _runs(engine, container):
                 raise _not_ready(engine, container, adapter.name, "ended while it started")
         time.sleep(_POLL_SECONDS)
 
@@ -120,12 +133,18 @@ def _not_ready(engine: Engine, container: str, dialect: str, what: str) -> Infra
     return InfrastructureError(f"the {dialect} server {what}; its last lines: {lines}", remedy="Run `sqlassay doctor`")
 
 
-def is_running(engine: Engine, container: str) -> bool:
-    """Return True where the container's process lives."""
+def _runs(engine: Engine, container: str) -> bool:
+    """Return True where the container's process lives.
+
+    Raises:
+        InfrastructureError: the engine does not say.
+    """
     try:
         return bool(engine.inspect(container)["State"]["Running"])
-    except (DockerException, RequestException):
+    except NotFound:
         return False
+    except (DockerException, RequestException) as fault:
+        raise InfrastructureError(f"the engine says nothing of a container: {reason(fault)}") from fault
 
 
 def last_lines(engine: Engine, container: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 import threading
@@ -16,7 +17,7 @@ from sandboxes import labels
 from sandboxes.bake import Bakery, Order, image_key
 from sandboxes.cache import cache_dir
 from sandboxes.contract import BaseImage, Isolation, Notice, SnapshotImage
-from sandboxes.docker import container, limits, networks, runtimes, ryuk
+from sandboxes.docker import container, limits, networks, outage, runtimes, ryuk
 from sandboxes.docker.builder import Bake, Baked, bake
 from sandboxes.docker.channel import FOLDER_PREFIX, Channel, Transport, socket_channel
 from sandboxes.docker.client import Engine, connect
@@ -34,8 +35,9 @@ from sandboxes.reaper import is_left_over
 from sandboxes.store import Store
 
 _READY_SECONDS = 60
-_ENGINE_SECONDS = 120  # freezing a large image takes the engine longer than any other answer
+_BAKE_SECONDS = 120  # freezing a large image takes the engine longer than any other answer
 _MB = 1024 * 1024
+_log = logging.getLogger("sqlassay.docker")
 
 
 class DockerProvider:
@@ -90,7 +92,8 @@ class DockerProvider:
             InfrastructureError: anything of ours.
         """
         ensure_engine(self._policy, notice)
-        engine = self._connected()
+        self._connected()
+        engine = connect(timeout=_BAKE_SECONDS)
         runtimes.refuse_unknown(self._runtime, engine.facts)
         if self._shares_sockets(engine):
             runtimes.refuse_without_sockets(self._runtime, engine.facts)
@@ -109,7 +112,23 @@ class DockerProvider:
         return bakery.image(adapter, base, snapshots, build, notice).snapshot_image()
 
     def start(self, adapter: Adapter, image: SnapshotImage, mode: Mode, run_id: str) -> DockerSandbox:
-        """Start one isolated server and return it ready."""
+        """Start one isolated server and return it ready; an engine that restarts meanwhile is waited for.
+
+        Raises:
+            InfrastructureError: it did not come up.
+        """
+        try:
+            return self._started(adapter, image, mode, run_id)
+        except InfrastructureError as error:
+            if not outage.is_outage(error.__cause__):
+                raise
+            _log.warning("the engine does not answer, waiting for it: %s", error)
+            if self._closed or not outage.is_over():
+                raise
+        return self._started(adapter, image, mode, run_id)
+
+    def _started(self, adapter: Adapter, image: SnapshotImage, mode: Mode, run_id: str) -> DockerSandbox:
+        """Start one isolated server, once."""
         engine = self._connected()
         store = Store(self._cache)
         store.touch(image.key)
@@ -159,6 +178,9 @@ class DockerProvider:
             self._locks.clear()
             self._uses.clear()
             self._networks.clear()
+        if (live or made) and not outage.answers():
+            _log.warning("the engine does not answer: %d sandboxes are left for the next command to remove", len(live))
+            live, made = (), ()
         for sandbox in live:
             sandbox.destroy()
         for network in made:
@@ -170,7 +192,7 @@ class DockerProvider:
         """Return the engine, reached on first use."""
         with self._guard:
             if self._engine is None:
-                self._engine = connect(timeout=_ENGINE_SECONDS)
+                self._engine = connect(timeout=outage.ANSWER_SECONDS)
                 self._net = ryuk.guard(self._engine)
             return self._engine
 
