@@ -214,9 +214,11 @@ class Pool:
                     self._refuse_closed()
             if server is not None:
                 self._leased.add(server)
-                self._handed(shelf, server)
+                shelf.once = max(0, shelf.once - (not server.used))
+                self._boot_ahead()
                 return server
             self._live += 1
+            shelf.once = max(0, shelf.once - 1)
         return self._booted_for(shelf)
 
     def _booted_for(self, shelf: _Shelf) -> PooledServer:
@@ -228,7 +230,7 @@ class Pool:
                 shelf.resting = False
                 self._refuse_closed()
                 self._leased.add(server)
-                self._handed(shelf, server)
+                self._boot_ahead()
         except BaseException:  # Ctrl-C too: whatever ended the boot, its server and its room are given back
             if server is not None:
                 server.end()
@@ -237,12 +239,6 @@ class Pool:
                 self._changed.notify_all()
             raise
         return server
-
-    def _handed(self, shelf: _Shelf, server: PooledServer) -> None:
-        """Note that a server left its shelf, and boot the next one where some are to be ready."""
-        if not server.used:
-            shelf.once = max(0, shelf.once - 1)
-        self._boot_ahead()
 
     def _start(self, shelf: _Shelf) -> PooledServer:
         """Start one server.

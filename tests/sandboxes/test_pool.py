@@ -323,3 +323,16 @@ def test_figures_name_the_middle_the_95th_part_and_the_worst():
     assert (found.handouts, found.median, found.p95, found.longest) == (100, 0.05, 0.095, 0.1)
     assert (found.fresh, found.fresh_median, found.started, found.replaced) == (1, 0.5, 3, 1)
     assert rank([], 0.5) is None
+
+
+def test_who_boots_for_itself_takes_the_place_of_one_booted_ahead(provider):
+    """Of one expected server one is started, whoever is quicker: a booter or the thread that needs it."""
+    provider.seconds = 0.02
+    for _ in range(10):
+        pool = opened(provider, ahead=1)
+        before = provider.started
+        pool.warm(ONE, Mode.READ, once=1)
+        pool.release(pool.lease(ONE, Mode.READ, fresh=False), again=True)
+        time.sleep(0.03)
+        pool.close()
+        assert provider.started == before + 1
