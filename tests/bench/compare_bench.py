@@ -1,4 +1,4 @@
-"""Measure the comparator beside its peers and write docs/benchmarks.md: `make bench-compare`."""
+"""Measure the comparator beside its peers and write its part of docs/benchmarks.md: `make bench-compare`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
-from contenders import ANY, CONTENDERS, Contender  # noqa: E402 (found through the line above)
+import sections  # noqa: E402 (found through the line above)
+from contenders import ANY, CONTENDERS, Contender  # noqa: E402
 from fetching import Fetching  # noqa: E402
 from measure import Measured, measure  # noqa: E402
 from page import bars, page, single, table  # noqa: E402
@@ -216,7 +217,7 @@ def main() -> int:
             ),
         ]
     )
-    given.out.write_text(text, encoding="utf-8")
+    sections.write(given.out, "compare", text)
     print(*(f"{bar.shown}  {bar.text}  {'holds' if bar.holds else 'MISSED'}" for bar in judged_bars), sep="\n")
     return 0
 

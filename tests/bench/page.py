@@ -1,4 +1,4 @@
-"""The page of benchmarks: bars first, then every figure, then what it was measured on."""
+"""The part of the benchmarks page on the comparator: bars first, then every figure, then what it was measured on."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def bars(
     return found
 
 
-INTRO = """# Benchmarks
+INTRO = """## Comparator
 
-Written by `make bench-compare`; do not edit. Each figure is the median of three runs (one for streams and for a
+Written by `make bench-compare`. Each figure is the median of three runs (one for streams and for a
 run's session), each in a fresh process: CPU seconds, user and system, of getting from rows as a driver gives them
 (tuples) to the verdict, and the memory that adds at its peak. Who takes frames or dicts pays for making them. Peers
 whose package is not installed run by their rule, written anew. The rows fetched hold the very
@@ -102,10 +102,10 @@ values of the rows compared, which are made in Python. Other work may have share
 
 
 def page(sections: list[tuple[str, list[str]]]) -> str:
-    """Return the whole page."""
+    """Return the whole part."""
     parts = [INTRO, machine(), ""]
     for title, lines in sections:
-        parts += [f"## {title}", "", *lines, ""]
+        parts += [f"### {title}", "", *lines, ""]
     return "\n".join(parts).rstrip() + "\n"
 
 
