@@ -1,8 +1,12 @@
-"""Equal rows are found by sorting where a column of unique integers allows it, and only then."""
+"""Equal rows are found side by side in the order of a column where one serves, and only then."""
 
 from __future__ import annotations
 
+import gc
+import math
 import random
+from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -46,6 +50,54 @@ def test_containers_are_not_taken_at_their_own_equality() -> None:
 
 def test_repeated_rows_count() -> None:
     """Without a unique column, rows are counted."""
-    gold: list[Row] = [(1, "a")] * 6_000 + [(2, "b")] * 6_000
+    one: Row = (1, "a")
+    gold: list[Row] = [one] * 6_000 + [(2, "b")] * 6_000
     assert same_rows(gold, gold[::-1])
     assert not same_rows(gold, [*gold[1:], (2, "b")])
+
+
+KEYED: dict[str, Callable[[int], Row]] = {
+    "close integers": lambda i: (i, i % 3),
+    "integers that repeat": lambda i: (i // 2, i % 3),
+    "integers far apart": lambda i: (i * 1_000_003, i % 3),
+    "integers below zero": lambda i: (i - 5_000, i % 3),
+    "texts": lambda i: (f"k{i}", i % 3),
+    "texts that repeat": lambda i: (f"k{i // 7}", i % 3),
+    "floats": lambda i: (i / 7, i % 3),
+    "floats, one no number": lambda i: (math.nan if i == 4_999 else i / 7, i % 3),
+    "integers, one NULL": lambda i: (None if i == 4_999 else i, i % 3),
+    "few values": lambda i: (i % 5, i % 3),
+}
+
+
+@pytest.mark.parametrize("make", KEYED.values(), ids=KEYED)
+def test_every_way_to_align_rows_agrees_with_counting_them(make: Callable[[int], Row]) -> None:
+    """Shuffled rows are equal; with one changed, doubled or exchanged between two keys they are not."""
+    gold = [make(i) for i in range(10_000)]
+    equal = random.Random(3).sample(gold, len(gold))
+    first, second = equal[11], next(row for row in equal if row[1] != equal[11][1])
+    doubled = [second if row is first else row for row in equal]
+    exchanged = [
+        (*row[:1], second[1] if row is first else first[1]) if row is first or row is second else row for row in equal
+    ]
+    changed = [(*row[:1], 9) if row is first else row for row in equal]
+    assert same_rows(gold, equal) is True
+    for pred in (doubled, exchanged, changed):
+        assert same_rows(gold, pred) is (Counter(gold) == Counter(pred))
+
+
+def test_an_integer_key_past_all_of_ours_is_no_match() -> None:
+    """A row numbered past the last of the gold's equals none of them."""
+    gold: list[Row] = [(i, "a") for i in range(10_000)]
+    assert same_rows(gold, [*gold[1:], (10**12, "a")]) is False
+
+
+def test_containers_are_found_in_rows_that_the_collector_watches_or_has_let_go() -> None:
+    """A dict in one late row is seen whether or not a collection has run since the rows were made."""
+    for collect in (False, True):
+        gold: list[Row] = [(i, "a") for i in range(9_999)]
+        gold.append((9_999, {"a": True}))
+        if collect:
+            gc.collect()
+        with pytest.raises(TypeError):
+            same_rows(gold, [*gold[:-1], (9_999, {"a": 1})])
