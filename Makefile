@@ -24,7 +24,8 @@ CORE := harness/compare/*,harness/guard/*,harness/metrics/*,harness/aggregate.py
 option = $(if $($(1)),$(2) '$($(1))')
 EVAL_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,PREDICTIONS,--predictions) $(call option,AGENT,--agent) $(call option,OUT,--out) \
-	$(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) $(call option,TRIALS,--trials) \
+	$(call option,JOBS,--jobs) $(call option,ISOLATION,--isolation) $(call option,POOL,--pool) \
+	$(call option,SANDBOX,--sandbox) $(call option,TRIALS,--trials) \
 	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) $(call option,RUNTIME,--runtime)
 REDTEAM_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,ATTACKS,--attacks) $(call option,BENIGN,--benign) $(call option,SNAPSHOT,--snapshot) \
@@ -41,7 +42,7 @@ LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-h
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE RUNTIME
+eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS ISOLATION POOL SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE RUNTIME
 	@$(BIN)/sqlassay run '$(PACK)' $(EVAL_OPTIONS)
 
 redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME
