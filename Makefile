@@ -95,6 +95,7 @@ lock: $(VENV)/.dev ## Resolve the dependencies anew and write requirements/*.txt
 	$(LOCK) pyproject.toml --extra dev --constraint requirements/runtime.txt --output-file requirements/dev.txt
 	echo 'pip-audit>=2.9' | $(LOCK) - --output-file requirements/audit.txt
 	printf 'datacompy>=1.1\npolars>=1.44\n' | $(LOCK) - --constraint requirements/runtime.txt --output-file requirements/bench.txt
+	echo 'google-evalbench>=1.20' | $(LOCK) - --no-deps --output-file requirements/bench-bare.txt
 
 clean: ## Remove leftover sandboxes, caches and the virtual environment (runs/ stays)
 	@test ! -x $(BIN)/sqlassay || $(BIN)/sqlassay clean
@@ -121,6 +122,7 @@ $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt
 	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# bench-bare.txt goes in without what it depends on (cloud clients, services): the comparison alone needs none of it.
 $(VENV)-bench/.ready: $(VENV)/.created requirements/build.txt requirements/runtime.txt requirements/bench.txt requirements/bench-bare.txt pyproject.toml
 	@echo 'installing the peers into $(VENV)-bench, about 60 s'
 	@$(PYTHON) -m venv $(VENV)-bench
