@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from functools import partial
@@ -34,8 +35,8 @@ def rows_of(count: int, seed: int | None = None) -> list[Row]:
 
     Shuffled rows are made in their new order, as a server would send them: they share no value with other rows.
     """
-    order: Sequence[int] = range(count)
-    return list(made(order if seed is None else random.Random(seed).sample(order, count)))
+    order = range(count) if seed is None else random.Random(seed).sample(range(count), count)
+    return list(made(array("q", order)))  # an array gives out integers made anew, as a driver does
 
 
 def made(indexes: Iterable[int]) -> Iterator[Row]:
@@ -43,6 +44,11 @@ def made(indexes: Iterable[int]) -> Iterator[Row]:
     for i in indexes:
         amount = (i * 7919 % 100003) / 8 + 0.1
         yield (i, f"name{i % 5000}", amount, date.fromordinal(700_000 + i % 10_000), i % 7, f"note {i % 977}")
+
+
+def unkeyed(count: int, seed: int | None = None) -> list[Row]:
+    """Return the same rows with their integers as texts: no column holds a unique integer."""
+    return [(f"k{row[0]:08}", *row[1:]) for row in rows_of(count, seed)]
 
 
 def shuffled(rows: Sequence[Row], seed: int = 1) -> list[Row]:
@@ -76,7 +82,7 @@ def side_by_side(sizes: Sequence[int]) -> dict[tuple[str, int], Measured | None]
         for one in CONTENDERS:
             if size > one.most:
                 continue
-            found[one.name, size] = measure(partial(fresh, one, size), runs=3)
+            found[one.name, size] = measure(partial(fresh, one, size), runs=5 if size < SIZES[-1] else 3)
             said(f"{one.name} {size}", found[one.name, size])
     return found
 
@@ -161,6 +167,11 @@ def noisy() -> Callable[[], object]:
     return judged(floats, near, Policy())()
 
 
+def without_integers(count: int) -> Callable[[], object]:
+    """Prepare equal shuffled rows without a unique integer."""
+    return judged(unkeyed(count), unkeyed(count, seed=1), Policy())()
+
+
 def one_wrong() -> Callable[[], object]:
     """Prepare rows of which one has a wrong cell."""
     gold, pred = rows_of(300_000), rows_of(300_000, seed=1)
@@ -193,7 +204,9 @@ def main() -> int:
     sizes = [size for size in SIZES if size <= given.most]
     plain, columns = side_by_side(sizes), wide([size for size in sizes if size <= 100_000])
     looks, hardest, streams = adversarial(), hard(), streaming()
-    judged_bars = bars(plain, columns, looks, streams, hardest, fetched["psycopg"])
+    texts = measure(partial(without_integers, sizes[-1]))
+    said("without a unique integer", texts)
+    judged_bars = bars(plain, columns, looks, streams, hardest, fetched["psycopg"], texts)
     shown = ["| bar | measured | holds |", "|---|---|---|"]
     shown += [f"| {bar.text} | {bar.shown} | {'yes' if bar.holds else 'no'} |" for bar in judged_bars]
     text = page(
@@ -210,6 +223,10 @@ def main() -> int:
             ),
             ("Columns made to look alike", single(looks)),
             ("What the quick ladder does not settle", single(hardest)),
+            (
+                "No unique integer: its digits as text, equal, shuffled",
+                single({f"{sizes[-1]:,} rows of six columns": texts}),
+            ),
             ("Streams", single(streams)),
             (
                 "Fetching both sides, a million rows of six columns each",
