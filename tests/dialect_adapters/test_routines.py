@@ -18,8 +18,10 @@ from dialect_adapters.execute import execute
 from dialect_adapters.registry import adapter
 from dialect_adapters.routines import described, with_allowed
 from sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sandboxes.pool import Pool
+from sandboxes.pool_size import PoolSize
 from sandboxes.registry import provider
-from sandboxes.station import Station
+from sandboxes.station import Care, Station
 
 FOUND = (
     CatalogRoutine(name="f_total", kind="function", schema_name="public", arguments="integer"),
@@ -240,16 +242,23 @@ def test_an_allowed_function_writes_nothing_on_a_server_for_reading(baked: Baked
 
 @pytest.mark.docker
 def test_what_an_allowed_function_leaves_in_its_session_is_gone_with_it(baked: Baked) -> None:
-    """Every statement has a login of its own: locks, variables and settings of one call reach no other."""
-    station = Station(baked.provider, baked.adapter, baked.image, mode=Mode.READ, run_id=f"routines-{uuid4().hex[:8]}")
+    """A flagged statement has a login of its own: locks, variables and settings reach none, kept or fresh."""
+    pool = Pool(baked.provider, baked.adapter, f"routines-{uuid4().hex[:8]}", PoolSize(most=1, ahead=0))
+    station = Station(pool, baked.image)
+
+    def run(sql: str, care: Care) -> object:
+        """Run one statement on the one server and return its value."""
+        return _value(station.run("b", sql, Limits(timeout=10), Pins(), care=care))
+
     try:
-        for _ in range(2):
-            first = station.run("b", "SELECT f_lock()", Limits(timeout=10), Pins(), flagged=True)
-            assert str(_value(first)) in {"True", "1"}
-            left = station.run("b", "SELECT f_left()", Limits(timeout=10), Pins(), flagged=True)
-            assert _value(left) == "nothing"
+        for care in (Care.PLAIN, Care.FLAGGED, Care.PLAIN):
+            assert run("SELECT 1 AS one", Care.PLAIN) == 1
+            assert str(run("SELECT f_lock()", Care.FLAGGED)) in {"True", "1"}
+            assert run("SELECT f_left()", care) == "nothing"
+        pool.settle()
+        assert (pool.drift, pool.figures.started) == ((), 1)
     finally:
-        assert station.close() == ()
+        pool.close()
 
 
 @pytest.mark.docker
