@@ -103,6 +103,10 @@ class PooledServer:
         shop = Workshop(self._adapter, sandbox.endpoint, database, opened, sandbox.kill, sandbox.died_of_memory, pins)
         return execute_change(shop, change, limits)
 
+    def answers(self) -> bool:
+        """Return True where the server answers a login now."""
+        return self._adapter.ping(self.sandbox.endpoint)
+
     def settled(self) -> tuple[str, ...]:
         """Compare the whole state of every snapshot that statements ran on; return a line for each that changed."""
         return self._watch.whole(proven=True)

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from enum import StrEnum
 
-from cases.errors import InfrastructureError, SandboxLostError
+from cases.errors import InfrastructureError, SandboxLostError, SandboxStartError
 from cases.isolation import IsolationLevel
 from cases.outcome import Failure, Outcome
 from cases.verdicts import FailureKind
@@ -35,6 +35,9 @@ class Care(StrEnum):
     FLAGGED = "flagged"
     UNKNOWN = "unknown"
 
+
+MOST_DEAD = 64
+"""How many ready servers may be found dead in a row: more than a pool ever holds."""
 
 _log = logging.getLogger("sqlassay.station")
 
@@ -104,9 +107,9 @@ class Station:
 
     def _tried(self, attempt: Callable[[PooledServer], Ran], mode: Mode, level: IsolationLevel) -> Outcome:
         """Run a statement, once more where its server is lost and it is not to blame."""
-        for _ in range(LOST_ATTEMPTS):
+        for number in range(LOST_ATTEMPTS):
             try:
-                return self._once(attempt, mode, level)
+                return self._once(attempt, mode, level, doubtful=number > 0)
             except SandboxLostError as lost:
                 _log.warning("sandbox lost, a fresh one takes over: %s", lost)
                 reason = str(lost)
@@ -115,9 +118,11 @@ class Station:
             remedy="Run `sqlassay doctor`; the statement may need more memory than the sandbox has",
         )
 
-    def _once(self, attempt: Callable[[PooledServer], Ran], mode: Mode, level: IsolationLevel) -> Outcome:
+    def _once(
+        self, attempt: Callable[[PooledServer], Ran], mode: Mode, level: IsolationLevel, *, doubtful: bool
+    ) -> Outcome:
         """Lease a server as the level asks, run the statement, and give the server back or up."""
-        server = self._leased(mode, level)
+        server = self._sound(mode, level) if doubtful else self._leased(mode, level)
         ran = None
         try:
             ran = attempt(server)
@@ -131,6 +136,21 @@ class Station:
             self._drift.extend(ran.drift)
             self._pool.note(ran.drift)
         return ran.outcome
+
+    def _sound(self, mode: Mode, level: IsolationLevel) -> PooledServer:
+        """Lease a server that answers: whatever ended one may have ended the others that are kept ready.
+
+        Raises:
+            SandboxStartError: none comes up.
+        """
+        for _ in range(MOST_DEAD):
+            server = self._leased(mode, level)
+            if server.answers():
+                return server
+            self._pool.release(server, again=False, tainted=True)
+        raise SandboxStartError(
+            f"{MOST_DEAD} servers ended one after the other", remedy="Run `sqlassay doctor`: something ends them"
+        )
 
     def _leased(self, mode: Mode, level: IsolationLevel) -> PooledServer:
         """Return the case's own server where it has one; nothing is held while another is waited for."""
