@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from cases.catalog import Catalog
 from cases.relation import Relation
@@ -310,6 +310,18 @@ class Adapter(Protocol):
     """One engine. Registered under `sqlassay.dialects`; found by name with `dialect_adapters.registry.adapter`."""
 
     name: str
+@runtime_checkable
+class Renewing(Protocol):
+    """What an adapter has besides, where its engine can put a database back faster than a server starts."""
+
+    def renew(self, endpoint: Endpoint, database: str) -> bool:
+        """Put a WRITE-mode server's database back to how it was at the first call; False where it could not be.
+
+        For servers alone that nothing but trusted text has touched.
+        """
+        ...
+
+
 
     @property
     def recipe(self) -> ServerRecipe:

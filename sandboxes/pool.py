@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from cases.errors import InfrastructureError, SandboxStartError
-from dialect_adapters.contract import Adapter, Mode
+from dialect_adapters.contract import Adapter, Mode, Renewing
 from sandboxes.contract import Isolation, Provider, SnapshotImage
 from sandboxes.pool_figures import PoolFigures, figures_of
 from sandboxes.pool_server import PooledServer
@@ -152,6 +152,11 @@ class Pool:
         """Keep what a statement was found to have changed."""
         with self._changed:
             self._drift.extend(drift)
+
+    @property
+    def renews(self) -> bool:
+        """Return whether this engine can put a database back faster than a server starts."""
+        return isinstance(self._adapter, Renewing)
 
     @property
     def drift(self) -> tuple[str, ...]:

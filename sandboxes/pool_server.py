@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from cases.errors import SandboxLostError
 from cases.outcome import Failure, Outcome
 from cases.verdicts import FailureKind
-from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, Session, SessionLostError
+from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Renewing, Role, Session, SessionLostError
 from dialect_adapters.execute import Change, Workshop, execute, execute_change
 from sandboxes.contract import Sandbox, SnapshotImage
 from sandboxes.fingerprint import Fingerprint
@@ -102,6 +102,12 @@ class PooledServer:
         sandbox = self.sandbox
         shop = Workshop(self._adapter, sandbox.endpoint, database, opened, sandbox.kill, sandbox.died_of_memory, pins)
         return execute_change(shop, change, limits)
+
+    def renewed(self, snapshot_id: str) -> bool:
+        """Put a snapshot's database back to how it was baked, where the engine can; at first, prepare for that."""
+        if not isinstance(self._adapter, Renewing):
+            return False
+        return self._adapter.renew(self.sandbox.endpoint, self.image.catalog(snapshot_id).database)
 
     def answers(self) -> bool:
         """Return True where the server answers a login now."""

@@ -13,7 +13,6 @@ from enum import StrEnum
 from cases.errors import InfrastructureError, SandboxLostError, SandboxStartError
 from cases.isolation import IsolationLevel
 from cases.outcome import Failure, Outcome
-from cases.verdicts import FailureKind
 from dialect_adapters.contract import Limits, Mode, Pins
 from dialect_adapters.execute import Change
 from sandboxes.contract import SnapshotImage
@@ -83,21 +82,27 @@ class Station:
 
         return self._tried(attempt, self._mode, level)
 
-    def change(self, snapshot_id: str, change: Change, limits: Limits, pins: Pins) -> Outcome:
-        """Run one untrusted change on a WRITE-mode server of its own, thrown away at once, and return what it left.
+    def change(self, snapshot_id: str, change: Change, limits: Limits, pins: Pins, *, trusted: bool = False) -> Outcome:
+        """Run one change on a WRITE-mode server of its own, thrown away at once, and return what it left.
+
+        A `trusted` one, which is the pack's own text, may come after others of its kind on one server, where the
+        engine can put the database back.
 
         Raises:
             GoldBrokenError: the case's setup failed.
             InfrastructureError: no such server comes up, or it was lost more than once.
         """
+        again = trusted and self._pool.renews
 
         def attempt(server: PooledServer) -> Ran:
-            """Run it once."""
+            """Run it once; a server on which it failed is not trusted with another."""
+            renewed = again and server.renewed(snapshot_id)
+            if server.used and not renewed:
+                raise SandboxLostError("the database could not be put back to how it was")
             outcome = server.change(snapshot_id, change, limits, pins)
-            exhausted = isinstance(outcome, Failure) and outcome.kind is FailureKind.RESOURCE_LIMIT
-            return Ran(outcome, tainted=exhausted)
+            return Ran(outcome, tainted=again and (not renewed or isinstance(outcome, Failure)))
 
-        return self._tried(attempt, Mode.WRITE, "statement")
+        return self._tried(attempt, Mode.WRITE, "run" if again else "statement")
 
     def rest(self) -> None:
         """End what belongs to one case: its server, where it has one of its own, is thrown away."""

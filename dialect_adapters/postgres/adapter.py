@@ -77,6 +77,12 @@ class PostgresAdapter:
 
         unload(endpoint, databases)
 
+    def renew(self, endpoint: Endpoint, database: str) -> bool:
+        """Put a database back to how it was at the first call, from a copy of its files."""
+        from dialect_adapters.postgres.clones import renew
+
+        return renew(endpoint, database.lower())
+
     def shutdown(self, endpoint: Endpoint) -> None:
         """Write everything out, so that the next boot has nothing to recover."""
         with connect(endpoint, MAINTENANCE, ADMIN) as connection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
 import pytest
@@ -12,8 +12,9 @@ import pytest
 from cases.outcome import Changed, Failure, Outcome, Rows
 from cases.verdicts import FailureKind
 from dialect_adapters.conformance_data import ALPHA, BETA
-from dialect_adapters.contract import Limits, Mode, Pins, Role
+from dialect_adapters.contract import Limits, Mode, Pins, Renewing, Role, SessionLostError
 from dialect_adapters.execute import Change
+from dialect_adapters.postgres.session import connect
 from dialect_adapters.registry import adapter
 from sandboxes.contract import Provider, SnapshotImage
 from sandboxes.labels import RUN
@@ -276,3 +277,64 @@ def test_a_server_booted_ahead_is_handed_out_at_once(site: Site) -> None:
     assert pool.figures.fresh == 1
     assert pool.figures.fresh_median is not None
     assert pool.figures.fresh_median < 0.03
+
+
+@pytest.mark.parametrize("site", [POSTGRES], indirect=True)
+def test_trusted_changes_share_a_server_and_meet_what_was_baked(site: Site) -> None:
+    """Three golds that change and drop what they find take one server; each leaves what it leaves on a fresh one."""
+    table = next(table.name for table in site.image.catalog(ALPHA.id).tables)
+    changes = (
+        Change(f"DELETE FROM {table}", "dml"),  # noqa: S608
+        Change(f"DROP TABLE {table} CASCADE", "ddl"),
+        Change("CREATE TABLE made (a int)", "ddl", questions=("SELECT count(*) FROM made",)),
+    )
+    seen = []
+    for trusted, servers in ((True, 1), (False, 3)):
+        pool = site.pool()
+        station = Station(pool, site.image)
+        try:
+            outcomes = [station.change(ALPHA.id, change, Limits(), Pins(), trusted=trusted) for change in changes]
+        finally:
+            pool.close()
+        assert pool.figures.started == servers
+        assert all(isinstance(outcome, Changed) for outcome in outcomes), outcomes
+        seen.append([replace(outcome, seconds=0.0) for outcome in outcomes if isinstance(outcome, Changed)])
+    assert seen[0] == seen[1]
+    assert site.left() == []
+
+
+@pytest.mark.parametrize("site", [POSTGRES], indirect=True)
+def test_a_trusted_change_that_fails_leaves_its_server_to_nobody(site: Site) -> None:
+    """After a failure the next trusted change gets another server."""
+    pool = site.pool()
+    station = Station(pool, site.image)
+    try:
+        failed = station.change(ALPHA.id, Change("DELETE FROM nowhere", "dml"), Limits(), Pins(), trusted=True)
+        after = station.change(ALPHA.id, Change("CREATE TABLE made (a int)", "ddl"), Limits(), Pins(), trusted=True)
+    finally:
+        pool.close()
+    assert (isinstance(failed, Failure), isinstance(after, Changed), pool.figures.started) == (True, True, 2)
+
+
+@pytest.mark.parametrize("site", [POSTGRES], indirect=True)
+def test_a_renewed_database_is_as_it_was_baked(site: Site) -> None:
+    """Rows, schema and rights have the digest of the bake again, and only its own logins get in."""
+    sandbox = site.provider.start(adapter("postgres"), site.image, Mode.WRITE, site.run_id)
+    spoken, catalog = adapter("postgres"), site.image.catalog(ALPHA.id)
+    assert isinstance(spoken, Renewing)
+    try:
+        before = spoken.state_digest(sandbox.endpoint, catalog.database)
+        assert spoken.renew(sandbox.endpoint, catalog.database) is True
+        session = sandbox.open(catalog.database, Role.HARNESS, Pins())
+        session.fetch("CREATE TABLE made (a int)", Limits())
+        session.close()
+        assert spoken.state_digest(sandbox.endpoint, catalog.database) != before
+        assert spoken.renew(sandbox.endpoint, catalog.database) is True
+        assert spoken.state_digest(sandbox.endpoint, catalog.database) == before
+        for role in (Role.READER, Role.WRITER, Role.OWNER):
+            sandbox.open(catalog.database, role, Pins()).close()
+        stranger = f"reader_{site.image.catalog(BETA.id).database}"
+        with pytest.raises(SessionLostError):
+            connect(sandbox.endpoint, catalog.database, stranger)
+    finally:
+        sandbox.destroy()
