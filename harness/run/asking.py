@@ -72,6 +72,7 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
     agent: Agent
     digest: str | None = None
     unused: tuple[str, ...] = ()
+    made = config.agent is not None and config.out is not None and not config.out.exists()
     if config.agent is not None:
         asked = _callable(config, config.agent, pack)
         agent, label, unused = asked, config.agent, asked.problems
@@ -87,6 +88,9 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
         yield asker
     finally:
         agent.close()
+        if made and config.out is not None:
+            with suppress(OSError):  # a folder made for the veil, in which nothing was written
+                config.out.rmdir()
 
 
 def _callable(config: RunConfig, target: str, pack: Pack) -> CallableAgent:
