@@ -34,7 +34,8 @@ _log = logging.getLogger("sqlassay.pool")
 class _Shelf:
     """The servers of one image and mode. `idle` and `ready` are in order of use, the latest last.
 
-    `once` is how many fresh servers are still expected at the start, `steady` how many are kept ready all the time.
+    `expected` is how many fresh servers will still be asked for, `most_ready` how many of them are booted at a time;
+    `spare` is 1 once a server was tainted: from then on a replacement is kept ready.
     """
 
     image: SnapshotImage
@@ -43,8 +44,9 @@ class _Shelf:
     ready: deque[PooledServer] = field(default_factory=deque)
     booting: int = 0
     waiting: int = 0
-    once: int = 0
-    steady: int = 0
+    expected: int = 0
+    most_ready: int = 0
+    spare: int = 0
     resting: bool = False
     """Set when a boot ahead failed: nobody tries again before somebody needs a server."""
 
@@ -109,15 +111,15 @@ class Pool:
                 if tainted:
                     self._replaced += 1
                     shelf = self._shelf(server.image, server.mode)
-                    shelf.steady = max(shelf.steady, min(1, self._size.ahead))
+                    shelf.spare = min(1, self._size.ahead)
             self._boot_ahead()
 
-    def warm(self, image: SnapshotImage, mode: Mode, *, once: int = 0, steady: bool = False) -> None:
-        """Boot ahead: so many servers `once`, or as many as the pool's size says all the time."""
+    def warm(self, image: SnapshotImage, mode: Mode, expected: int, *, at_once: bool = False) -> None:
+        """Boot ahead what will be asked for: all `at_once`, or as many at a time as the pool's size says."""
         with self._changed:
             shelf = self._shelf(image, mode)
-            shelf.once = max(shelf.once, min(once, self._size.most))
-            shelf.steady = max(shelf.steady, self._size.ahead if steady else 0)
+            shelf.expected += expected
+            shelf.most_ready = max(shelf.most_ready, expected if at_once else self._size.ahead)
             self._boot_ahead()
 
     def left(self, tasks: int) -> None:
@@ -219,11 +221,11 @@ class Pool:
                     self._refuse_closed()
             if server is not None:
                 self._leased.add(server)
-                shelf.once = max(0, shelf.once - (not server.used))
+                shelf.expected = max(0, shelf.expected - (not server.used))
                 self._boot_ahead()
                 return server
             self._live += 1
-            shelf.once = max(0, shelf.once - 1)
+            shelf.expected = max(0, shelf.expected - 1)
         return self._booted_for(shelf)
 
     def _booted_for(self, shelf: _Shelf) -> PooledServer:
@@ -292,7 +294,7 @@ class Pool:
         if self._live >= self._size.most or any(shelf.waiting > shelf.booting for shelf in self._shelves.values()):
             return None  # what room there is belongs to those who wait
         for shelf in self._shelves.values():
-            wanted = max(shelf.once, shelf.steady)
+            wanted = max(min(shelf.expected, shelf.most_ready), shelf.spare)
             wanted = wanted if self._left is None else min(wanted, self._left + shelf.waiting)
             if not shelf.resting and len(shelf.ready) + shelf.booting < wanted:
                 return shelf

@@ -60,16 +60,17 @@ class Bench:
         """
         return pool.look(self.image, Mode.READ)
 
-    def warm(self, pool: Pool, cases: Sequence[Case], tasks: int, jobs: int) -> None:
-        """Have the servers booted ahead that so many tasks of these cases will ask for."""
-        levels = {self.rules.isolation(case) for case in cases if case.query_type == "dql"}
-        pool.left(tasks)
-        if "run" in levels or not cases:
-            pool.warm(self.image, Mode.READ, once=min(jobs, tasks))
-        if levels - {"run"}:
-            pool.warm(self.image, Mode.READ, steady=True)
-        if any(case.query_type != "dql" for case in cases):
-            pool.warm(self.image, Mode.WRITE, steady=True)
+    def warm(self, pool: Pool, cases: Sequence[Case], jobs: int) -> None:
+        """Have the servers booted ahead that judging these cases, one for each task, will ask for."""
+        queries = [self.rules.isolation(case) for case in cases if case.query_type == "dql"]
+        shared = queries.count("run")
+        pool.left(len(cases))
+        if shared:
+            pool.warm(self.image, Mode.READ, min(jobs, shared), at_once=True)
+        if len(queries) > shared:
+            pool.warm(self.image, Mode.READ, len(queries) - shared)
+        if len(cases) > len(queries):
+            pool.warm(self.image, Mode.WRITE, len(cases) - len(queries))
 
 
 def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: datetime | None = None) -> Bench:

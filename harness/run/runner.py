@@ -114,7 +114,7 @@ def _phases(
     pairs = [(case, trial) for case in left for trial in range(config.trials) if book.is_open(case, trial)]
     tasks = [_Task(case, trial, gold.get(case.id, ())) for case, trial in pairs]
     with bench.pool() as pool:
-        bench.warm(pool, left, len(tasks), config.jobs)
+        bench.warm(pool, [task.case for task in tasks], config.jobs)
         # The first prediction server is up before the manifest is written: it says how this run is really
         # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
         written = manifest(config, pack, cases, bench, asker, bench.isolation(pool))

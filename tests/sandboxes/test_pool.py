@@ -123,7 +123,7 @@ def test_a_tainted_server_is_destroyed_and_replaced_ahead(provider):
 def test_servers_are_booted_ahead_up_to_the_size_and_no_further(provider):
     """Two ahead means two ready; each hand-out boots one more in the background."""
     pool = opened(provider, most=8, ahead=2)
-    pool.warm(ONE, Mode.READ, steady=True)
+    pool.warm(ONE, Mode.READ, 99)
     assert until(lambda: provider.started == 2)
     time.sleep(0.05)
     assert provider.started == 2
@@ -136,7 +136,7 @@ def test_a_ready_server_is_handed_out_at_once(provider):
     """Whoever asks after the boot waits for nothing."""
     provider.seconds = 0.2
     pool = opened(provider, ahead=1)
-    pool.warm(ONE, Mode.READ, steady=True)
+    pool.warm(ONE, Mode.READ, 99)
     assert until(lambda: provider.started == 1)
     pool.release(pool.lease(ONE, Mode.READ, fresh=True), again=False)
     pool.close()
@@ -148,7 +148,7 @@ def test_nothing_is_booted_for_tasks_that_are_not_there(provider):
     """With one task left one server is booted, however many might be kept ready."""
     pool = opened(provider, most=8, ahead=4)
     pool.left(1)
-    pool.warm(ONE, Mode.READ, steady=True)
+    pool.warm(ONE, Mode.READ, 99)
     assert until(lambda: provider.started == 1)
     time.sleep(0.05)
     assert provider.started == 1
@@ -159,7 +159,7 @@ def test_there_are_never_more_servers_than_the_size_allows(provider):
     """Ten threads that each want a fresh server, removed slowly, never have more than three living."""
     provider.seconds, provider.end_seconds = 0.002, 0.01
     pool = opened(provider, most=3, ahead=2)
-    pool.warm(ONE, Mode.READ, steady=True)
+    pool.warm(ONE, Mode.READ, 99)
 
     def work() -> None:
         for _ in range(5):
@@ -193,7 +193,7 @@ def test_the_image_used_longest_ago_makes_room(provider):
 def test_spare_servers_make_room_for_another_mode(provider):
     """A WRITE server gets room though ready READ servers fill the pool."""
     pool = opened(provider, most=2, ahead=1)
-    pool.warm(ONE, Mode.READ, once=2)
+    pool.warm(ONE, Mode.READ, 2, at_once=True)
     assert until(lambda: provider.started == 2)
     pool.release(pool.lease(ONE, Mode.WRITE, fresh=True), again=False)
     pool.close()
@@ -203,7 +203,7 @@ def test_a_boot_that_fails_is_told_to_whoever_asked(provider):
     """The engine's own words arrive; the next one to ask tries again and may succeed."""
     provider.fails = lambda: True
     pool = opened(provider, ahead=1)
-    pool.warm(ONE, Mode.READ, steady=True)
+    pool.warm(ONE, Mode.READ, 99)
     for _ in range(2):
         with pytest.raises(SandboxStartError, match="no engine"):
             pool.lease(ONE, Mode.READ, fresh=True)
@@ -217,7 +217,7 @@ def test_failed_boots_ahead_are_not_repeated_without_end(provider):
     tries: list[int] = []
     provider.fails = lambda: tries.append(1) is None
     pool = opened(provider, ahead=1)
-    pool.warm(ONE, Mode.READ, steady=True)
+    pool.warm(ONE, Mode.READ, 99)
     assert until(lambda: len(tries) >= 1)
     time.sleep(0.1)
     assert len(tries) <= 2
@@ -275,7 +275,7 @@ def test_a_boot_under_way_when_the_pool_closes_leaves_nothing(provider):
     """A server that comes up after the end is destroyed by whoever booted it."""
     provider.seconds = 0.1
     pool = opened(provider, ahead=2)
-    pool.warm(ONE, Mode.READ, steady=True)
+    pool.warm(ONE, Mode.READ, 99)
     time.sleep(0.02)
     pool.close()
     assert provider.started == provider.destroyed == 2
@@ -331,8 +331,20 @@ def test_who_boots_for_itself_takes_the_place_of_one_booted_ahead(provider):
     for _ in range(10):
         pool = opened(provider, ahead=1)
         before = provider.started
-        pool.warm(ONE, Mode.READ, once=1)
+        pool.warm(ONE, Mode.READ, 1, at_once=True)
         pool.release(pool.lease(ONE, Mode.READ, fresh=False), again=True)
         time.sleep(0.03)
         pool.close()
         assert provider.started == before + 1
+
+
+def test_no_more_is_booted_ahead_than_will_be_asked_for(provider):
+    """Of three expected servers two are ready at a time, and three are started in all."""
+    pool = opened(provider, most=8, ahead=2)
+    pool.warm(ONE, Mode.WRITE, 3)
+    assert until(lambda: provider.started == 2)
+    for _ in range(3):
+        pool.release(pool.lease(ONE, Mode.WRITE, fresh=True), again=False)
+    time.sleep(0.05)
+    pool.close()
+    assert provider.started == 3

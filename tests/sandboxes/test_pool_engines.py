@@ -109,7 +109,7 @@ def test_nothing_is_left_after_an_exception(site: Site) -> None:
         """Use the pool in every way and fail."""
         pool = site.pool(most=6, ahead=2)
         try:
-            pool.warm(site.image, Mode.READ, steady=True)
+            pool.warm(site.image, Mode.READ, 9)
             station = Station(pool, site.image)
             run(station, level="case")
             run(Station(pool, site.image), level="run")
@@ -266,7 +266,7 @@ def test_a_server_booted_ahead_is_handed_out_at_once(site: Site) -> None:
     pool = site.pool(most=3, ahead=2)
     station = Station(pool, site.image)
     try:
-        pool.warm(site.image, Mode.READ, steady=True)
+        pool.warm(site.image, Mode.READ, 9)
         until = time.monotonic() + 60
         while pool.figures.started < 2 and time.monotonic() < until:
             time.sleep(0.05)
