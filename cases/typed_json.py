@@ -14,13 +14,14 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import NoReturn
+from typing import NoReturn, TypeGuard
 from uuid import UUID
 
 from cases.errors import InputError
 from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation, kind_of
 
 _SAFE_INTEGER = 2**53
+_SAY_THEMSELVES = frozenset({str, int, float, bool, type(None)})
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(Infinity|s?NaN[0-9]*)")
 _FAR = re.compile(r"[+-]?infinity|(?=.*[0-9])[0-9T:+. Z-]{1,60}( BC)?")
@@ -247,8 +248,19 @@ def relation_from_json(value: object, *, field: str = "relation") -> Relation:
     if not isinstance(value["columns"], list) or not isinstance(value["rows"], list):
         _refuse("columns and rows are lists", field)
     columns = tuple(_column(column, f"{field}.columns[{i}]") for i, column in enumerate(value["columns"]))
-    rows = tuple(_row(row, len(columns), f"{field}.rows[{i}]") for i, row in enumerate(value["rows"]))
+    width = len(columns)
+    rows = tuple(
+        [
+            tuple(row) if _says_itself(row, width) else _row(row, width, f"{field}.rows[{i}]")
+            for i, row in enumerate(value["rows"])
+        ]
+    )
     return Relation(columns, rows)
+
+
+def _says_itself(row: object, width: int) -> TypeGuard[list[object]]:
+    """Tell whether a row is as wide as it must be and each of its cells stands for itself, as most do."""
+    return type(row) is list and len(row) == width and _SAY_THEMSELVES.issuperset(map(type, row))
 
 
 def _column(value: object, field: str) -> Column:

@@ -141,13 +141,13 @@ def test_an_output_that_cannot_be_written_is_our_fault(
 
 
 def test_ten_thousand_pairs_take_less_than_a_minute(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """2,000 small pairs, half of them different, are judged in under 12 s."""
+    """2,000 small pairs, half of them different, are judged in under 12 s of CPU."""
     path = tmp_path / "many.jsonl"
     rows = list(range(20))
     path.write_text("".join(pair(str(n), rows, [*rows[:-1], 19 + n % 2]) for n in range(2000)))
-    started = time.monotonic()
+    started = time.process_time()
     assert _run(["compare", str(path)]) == 0
-    assert time.monotonic() - started < 12
+    assert time.process_time() - started < 12
     assert len(capsys.readouterr().out.splitlines()) == 2000
 
 
