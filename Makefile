@@ -18,6 +18,9 @@ ENGINE ?= auto
 # How many generated texts `make soak` throws at the guard.
 TEXTS ?= 100000
 
+# How many running evaluations `make soak` kills and resumes.
+KILLS ?= 200
+
 # Pure code whose branches must be covered; the rest is proven on real servers.
 CORE := harness/compare/*,harness/guard/*,harness/metrics/*,harness/aggregate.py,cases/*
 
@@ -68,8 +71,9 @@ audit: $(VENV)/.created ## Look the locked packages up among known vulnerabiliti
 test: check audit engine ## Everything CI runs: check, audit, then every test in jails and on real servers
 	$(BIN)/python -m pytest -q -m "docker or jail or slow"
 
-soak: $(VENV)/.dev ## The long runs whose samples are in test: TEXTS=100000 texts at the guard, every attack on every engine, SEED
+soak: $(VENV)/.dev engine ## The long runs whose samples are in test: TEXTS=100000 at the guard, KILLS=200 of runs, every attack, SEED
 	$(BIN)/python tests/guard/soak.py $(TEXTS) $(SEED)
+	$(BIN)/python tests/chaos/chaos_soak.py $(KILLS) $(SEED)
 	for dialect in sqlite postgres mysql; do \
 		$(BIN)/sqlassay redteam --dialect $$dialect --engine '$(ENGINE)' $(call option,SEED,--seed) || exit; done
 

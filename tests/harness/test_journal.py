@@ -1,0 +1,136 @@
+"""The journal: whole lines count, one writer at a time, nothing half-written stays, no breach is forgotten."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from cases.errors import InfrastructureError, InputError
+from cases.verdicts import Verdict
+from harness.results.case_result import CaseResult, Timing
+from harness.results.run_result import Manifest
+from harness.run.book import Book
+from harness.run.earlier import Earlier
+from harness.store.folder import RunFolder
+from harness.store.journal import JOURNAL, Journal, read
+
+
+def result(case_id: str, trial: int = 0) -> CaseResult:
+    """Return a small result."""
+    return CaseResult(
+        case_id=case_id, trial=trial, dialect="sqlite", question="?", snapshot="s", verdict=Verdict.MATCH, reason="r"
+    )
+
+
+def timing(case_id: str, trial: int = 0) -> Timing:
+    """Return its timing."""
+    return Timing(case_id=case_id, trial=trial)
+
+
+def test_lines_of_every_kind_come_back(tmp_path):
+    """Results, problems, breaches and the end are read as they were written, an empty note writes nothing."""
+    journal = Journal(tmp_path / JOURNAL, new=True)
+    journal.note()
+    assert journal.empty
+    journal.note(problems=("p",))
+    journal.add(result("a", 1), timing("a", 1))
+    journal.note(breaches=("b",))
+    journal.end(4, "BREACH")
+    journal.close()
+    found = read(tmp_path / JOURNAL)
+    assert (list(found.finished), found.problems, found.breaches) == ([("a", 1)], ["p"], ["b"])
+    assert (found.end, found.torn) == ((4, "BREACH"), 0)
+
+
+@pytest.mark.parametrize("tail", [b"{", b'{"result": 1', b"\0\0\0", b'{"end": {"exit_code": 0, "verdict_line": "x"}}'])
+def test_what_follows_the_last_whole_line_does_not_count(tmp_path, tail):
+    """A line counts with its end: what was being written at the kill is cut off, even where it could be read."""
+    with RunFolder(tmp_path / "run") as folder:
+        folder.append(result("a"), timing("a"))
+    path = tmp_path / "run" / JOURNAL
+    whole = path.read_bytes()
+    path.write_bytes(whole + tail)
+    with RunFolder(tmp_path / "run", earlier=True) as folder:
+        found = folder.earlier()
+        assert (list(found.finished), found.end, found.torn) == ([("a", 0)], None, len(tail))
+        assert path.read_bytes() == whole
+        folder.append(result("b"), timing("b"))
+    assert list(read(path).finished) == [("a", 0), ("b", 0)]
+
+
+def test_one_process_writes_at_a_time(tmp_path):
+    """A journal that is open is refused to others, whether they start or resume; it is free once closed."""
+    first = RunFolder(tmp_path / "run")
+    for earlier in (False, True):
+        with pytest.raises(InputError, match="still lives"):
+            RunFolder(tmp_path / "run", earlier=earlier)
+    with first:
+        first.append(result("a"), timing("a"))
+    with pytest.raises(InputError, match="resume"):
+        RunFolder(tmp_path / "run")
+    RunFolder(tmp_path / "run", earlier=True).journal.close()
+
+
+def test_a_line_that_does_not_fit_leaves_the_journal_as_it_was(tmp_path, monkeypatch):
+    """A full disk in the middle of a line: the part that was written is taken back, the error names the way on."""
+    journal = Journal(tmp_path / JOURNAL, new=True)
+    journal.add(result("a"), timing("a"))
+    whole = (tmp_path / JOURNAL).read_bytes()
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("harness.store.journal.os.fsync", full)
+    with pytest.raises(InfrastructureError, match="sqlassay resume"):
+        journal.add(result("b"), timing("b"))
+    journal.close()
+    assert (tmp_path / JOURNAL).read_bytes() == whole
+
+
+@pytest.mark.parametrize("damage", [b"{torn\n", b"[]\n", b'{"result": {}}\n', b"7\n"])
+def test_damage_before_the_last_line_is_named(tmp_path, damage):
+    """A line that is none, before the last, is refused with its number."""
+    path = tmp_path / JOURNAL
+    path.write_bytes(damage + b"{}")
+    with pytest.raises(InfrastructureError, match=r"journal\.jsonl:1"):
+        read(path)
+
+
+def test_a_result_stands_once(tmp_path):
+    """One case and trial twice cannot come from a run: refused."""
+    journal = Journal(tmp_path / JOURNAL, new=True)
+    for _ in range(2):
+        journal.add(result("a"), timing("a"))
+    journal.close()
+    with pytest.raises(InfrastructureError, match=r"journal\.jsonl:2"):
+        read(tmp_path / JOURNAL)
+
+
+def test_a_breach_outlives_a_kill(tmp_path):
+    """What got through is journalled at once, so that a resumed run still ends as a breach; each line stands once."""
+    with RunFolder(tmp_path / "run") as folder:
+        book = Book(folder, None)
+        book.problem(["p", "p"])
+        book.keep()
+        book.breach(["x changed"])
+        book.breach(["x changed", "y changed"])
+    with RunFolder(tmp_path / "run", earlier=True) as folder:
+        found = folder.earlier()
+        manifest = Manifest.model_construct()
+        book = Book(folder, Earlier(folder, manifest, {}, tuple(found.problems), tuple(found.breaches)))
+        book.problem(["p", "q"])
+        book.breach(["y changed"])
+        book.keep()
+    assert (book.problems, book.breaches) == (["p", "q"], ["x changed", "y changed"])
+    found = read(tmp_path / "run" / JOURNAL)
+    assert (found.problems, found.breaches) == (["p", "q"], ["x changed", "y changed"])
+
+
+def test_an_interrupted_run_counts_what_its_journal_says(tmp_path):
+    """Ctrl-C between a line and its count loses no result."""
+    with RunFolder(tmp_path / "run") as folder:
+        book = Book(folder, None)
+        folder.append(result("a"), timing("a"))
+        book.interrupt()
+        assert (list(book.finished), book.interrupted) == ([("a", 0)], True)
