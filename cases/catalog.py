@@ -36,7 +36,7 @@ class CatalogRoutine(BaseModel):
     """A function, procedure or trigger function of the snapshot's own, as the engine describes it.
 
     `allowed` says that the pack lets queries call it: the logins were given EXECUTE on it when the image was baked.
-    `trigger` is a function that only triggers call.
+    `trigger` is a function that only triggers call, `extension` the one it belongs to, if any.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,6 +50,7 @@ class CatalogRoutine(BaseModel):
     volatility: str = ""
     data_access: str = ""
     security_definer: bool = False
+    extension: str = ""
     allowed: bool = False
 
     @property

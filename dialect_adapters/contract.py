@@ -306,10 +306,6 @@ class StateRules:
     derived: Callable[[Mapping[str, Relation]], Mapping[str, Relation]] | None = None
 
 
-class Adapter(Protocol):
-    """One engine. Registered under `sqlassay.dialects`; found by name with `dialect_adapters.registry.adapter`."""
-
-    name: str
 @runtime_checkable
 class Renewing(Protocol):
     """What an adapter has besides, where its engine can put a database back faster than a server starts."""
@@ -322,6 +318,10 @@ class Renewing(Protocol):
         ...
 
 
+class Adapter(Protocol):
+    """One engine. Registered under `sqlassay.dialects`; found by name with `dialect_adapters.registry.adapter`."""
+
+    name: str
 
     @property
     def recipe(self) -> ServerRecipe:

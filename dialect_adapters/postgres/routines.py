@@ -26,7 +26,9 @@ SELECT p.proname::text AS name,
   n.nspname::text AS schema_name, pg_get_function_identity_arguments(p.oid) AS arguments,
   coalesce(pg_get_function_result(p.oid), '') AS returns, l.lanname::text AS language,
   CASE p.provolatile WHEN 'i' THEN 'immutable' WHEN 's' THEN 'stable' ELSE 'volatile' END AS volatility,
-  p.prosecdef AS security_definer
+  p.prosecdef AS security_definer,
+  coalesce((SELECT e.extname::text FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid
+    WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'), '') AS extension
 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang
 WHERE {_OWN} ORDER BY n.nspname <> 'public', n.nspname, p.proname COLLATE "C",
   pg_get_function_identity_arguments(p.oid) COLLATE "C"

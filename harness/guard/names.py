@@ -76,6 +76,14 @@ class Names:
         return found
 
     @cached_property
+    def shadows(self) -> frozenset[str]:
+        """Return the names that a script's own routines may take over; an extension's overloads take none over.
+
+        An extension may add its types to `max` or `replace`; what it adds the login still cannot call.
+        """
+        return frozenset(name for name, found in self.routines.items() if not all(one.extension for one in found))
+
+    @cached_property
     def allowed_calls(self) -> frozenset[tuple[str | None, str]]:
         """Return (schema written or None, name) of the calls that reach exactly the functions the pack allows.
 
@@ -258,7 +266,7 @@ def call_trouble(
         if (schema, token.text) in names.allowed_calls and qualified is (schema is not None):
             continue
         # A routine may have the name of a function or keyword of the engine's and be the one that is called.
-        ours = token.text in allowed and token.text not in names.routines
+        ours = token.text in allowed and token.text not in names.shadows
         if ours and not qualified and (token.kind == "word" or token.text in names.rules.functions):
             continue
         if keywords and _is_method(tokens, index):

@@ -98,6 +98,8 @@ CREATE OPERATOR + (LEFTARG = bills, RIGHTARG = int, FUNCTION = f_plus);
 CREATE FUNCTION f_text(bills) RETURNS text LANGUAGE sql AS $$ SELECT 'x' $$;
 CREATE CAST (bills AS text) WITH FUNCTION f_text(bills);
 CREATE FUNCTION t_stamp() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END';
+CREATE FUNCTION f_ext() RETURNS int LANGUAGE sql AS 'SELECT 1';
+ALTER EXTENSION plpgsql ADD FUNCTION f_ext();
 CREATE AGGREGATE a_sum(numeric) (SFUNC = numeric_add, STYPE = numeric);
 """,
     "mysql": """
@@ -118,6 +120,7 @@ ALLOWED = ("f_left", "f_lock", "f_total", "f_wipe")
 KNOWN = {
     "postgres": {
         ("a_sum", "aggregate", "numeric", "numeric", "internal", "immutable", "", False, False),
+        ("f_ext", "function", "", "integer", "sql", "volatile", "", False, False),
         ("f_left", "function", "", "text", "sql", "volatile", "", False, True),
         ("f_plus", "function", "a bills, b integer", "integer", "sql", "volatile", "", True, False),
         ("f_text", "function", "bills", "text", "sql", "volatile", "", False, False),
@@ -206,6 +209,8 @@ def test_the_catalogue_tells_of_every_routine(baked: Baked) -> None:
         for one in catalog.routines
     }
     assert told == KNOWN[baked.dialect]
+    of_extensions = {(one.name, one.extension) for one in catalog.routines if one.extension}
+    assert of_extensions == ({("f_ext", "plpgsql")} if baked.dialect == "postgres" else set())
     assert {one.schema_name for one in catalog.routines} == {"public" if baked.dialect == "postgres" else "b"}
     assert "-- function f_total(" in catalog.ddl
     assert "f_secret" not in catalog.ddl
