@@ -53,12 +53,6 @@ class Earlier:
     problems: tuple[str, ...]
     breaches: tuple[str, ...]
 
-    @property
-    def day(self) -> datetime:
-        """Return the midnight (UTC) it began on: what may read the clock must not see another day now."""
-        began = datetime.strptime(self.manifest.created, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-        return began.replace(hour=0, minute=0, second=0, microsecond=0)
-
     def complete(self, cases: Sequence[Case], trials: int) -> bool:
         """Return True where every result is in the journal, and only the final files are missing."""
         return all((case.id, trial) in self.finished for case in cases for trial in range(trials))
@@ -79,6 +73,11 @@ class Earlier:
                 file=place,
                 remedy="Or start a new run with `sqlassay run` and another folder",
             )
+
+
+def day_of(run_id: str) -> datetime:
+    """Return the midnight (UTC) a run began on, resumed or not: what may read the clock must not see another day."""
+    return datetime.strptime(run_id[:8], "%Y%m%d").replace(tzinfo=UTC)
 
 
 def _lines(name: str, then: Any, now: Any) -> Iterator[str]:

@@ -23,7 +23,7 @@ from harness.results.run_result import Manifest, RunResult
 from harness.run.asking import Asker, open_asker
 from harness.run.bench import Bench, prepare
 from harness.run.book import Book
-from harness.run.earlier import Earlier
+from harness.run.earlier import Earlier, day_of
 from harness.run.finish import Ending, WriteReports, finish, run_result
 from harness.run.manifest import known_before, manifest, places
 from harness.run.options import RUNS, RunConfig
@@ -82,7 +82,7 @@ def run(
             if earlier.complete(cases, config.trials):
                 return _close(config, cases, earlier.manifest, Book(earlier.folder, earlier), write_reports)
         run_id = earlier.manifest.run_id if earlier else _new_id(config)
-        bench = prepare(config, pack, run_id, screen, day=earlier.day if earlier else None)
+        bench = prepare(config, pack, run_id, screen, day=day_of(run_id))
         try:
             with earlier.folder if earlier else RunFolder(config.out or RUNS / run_id) as folder:
                 book = Book(folder, earlier)

@@ -11,7 +11,7 @@ from cases.verdicts import Verdict
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest
 from harness.run.book import Book
-from harness.run.earlier import Earlier
+from harness.run.earlier import Earlier, day_of
 from harness.store.folder import RunFolder
 from harness.store.journal import JOURNAL, Journal, read
 
@@ -134,3 +134,8 @@ def test_an_interrupted_run_counts_what_its_journal_says(tmp_path):
         folder.append(result("a"), timing("a"))
         book.interrupt()
         assert (list(book.finished), book.interrupted) == ([("a", 0)], True)
+
+
+def test_a_run_keeps_the_day_it_began_on():
+    """A run's id says its day, so that a resumed one tells the clock as the first part did."""
+    assert day_of("20261128T235959Z_sqlite_abcdef").isoformat() == "2026-11-28T00:00:00+00:00"
