@@ -221,12 +221,16 @@ class Spellings:
     over its code, every word and mark with a blank behind it and anything quoted as `_`: the words are read in place of
     the group, which holds fixed words and numbers alone. `prefixes` says that a number after an index's column is a
     length, not a call. `gated` says that comments `/*!80000 … */` are code to some versions: both readings are parsed.
+    `reads` are like `rest`, for any statement. `numbers` is a regex of the engine's numbers, where the parser
+    takes some for several words (`1_000`).
     """
 
     heads: tuple[tuple[str, str], ...] = ()
     rest: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     prefixes: bool = False
     gated: bool = False
+    reads: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    numbers: str = ""
 
 
 @dataclass(frozen=True, slots=True)

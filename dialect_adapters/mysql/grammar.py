@@ -38,6 +38,10 @@ SPELLINGS = Spellings(
     ),
     prefixes=True,
     gated=True,
+    reads=(
+        (r"\b(?P<a>exists )path _ ", (("a", ""),)),
+        (r"\bpath _ (?P<a>(?:null|error|default _) on (?:empty|error) )", (("a", ""),)),
+    ),
 )
 """What MySQL alone writes: REPLACE, RENAME TABLE, IGNORE, CONVERT TO, index methods, CHECK OPTION, nameless checks."""
 

@@ -26,7 +26,19 @@ _WORD = r"(?:[\w$]+ \. )?[\w$]+ "
 _LIST = r"\( (?:[\w$]+ (?:, )?)+\) "
 _SEQUENCE = r"(?:(?:start|with|increment|by|minvalue|maxvalue|no|cache|cycle|-|\d+) )+"
 
+_DIGITS = r"[0-9]++(?:_[0-9]++)*+"
+_NUMBERS = (
+    rf"0[xX](?:_?[0-9a-fA-F])++|0[oO](?:_?[0-7])++|0[bB](?:_?[01])++"
+    rf"|(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
+)
+_OTHERWISE = r"(?:null|error|default (?:_|-? ?[\d.]+)|empty (?:array|object)) on (?:empty|error) "
+
 SPELLINGS = Spellings(
+    numbers=_NUMBERS,
+    reads=(
+        (r"\b(?P<a>exists )path _ ", (("a", ""),)),
+        (rf"\bpath _ (?P<a>{_OTHERWISE})", (("a", ""),)),
+    ),
     heads=(("refresh materialized view", "truncate table"),),
     rest=(
         (rf"^truncate table (?P<a>concurrently )(?={_WORD}(?:with (?:no )?data )?$)", (("a", ""),)),
@@ -71,7 +83,7 @@ RULES = GrammarRules(
     | words("""
         array ilike similar grouping symmetric asymmetric bpchar varbit timestamptz timetz ordinality columns path plan
         serial money uuid json jsonb bytea inet cidr tablesample repeatable distinct overlaps both leading trailing
-        bernoulli system
+        bernoulli system xmlattributes
         """),
     system_prefixes=("pg_",),
     default_schemas=frozenset({"public"}),

@@ -17,7 +17,14 @@ _EXTENSIONS = words("readfile writefile edit fsdir lsmode shell_add_schema sqlit
 _WORD = r"(?:[\w$]+ \. )?[\w$]+ "
 _CONFLICT = "(?:rollback|abort|fail|ignore|replace)"
 
+_DIGITS = r"[0-9]++(?:_[0-9]++)*+"
+_NUMBERS = (
+    r"0[xX][0-9a-fA-F]++(?:_[0-9a-fA-F]++)*+"
+    rf"|(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
+)
+
 SPELLINGS = Spellings(
+    numbers=_NUMBERS,
     heads=(("replace", "insert"),),
     rest=(
         (rf"\b(?:update|insert) (?P<a>or {_CONFLICT} )", (("a", ""),)),

@@ -161,17 +161,18 @@ def _word_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names:
         if re.search(pattern, code):
             return _No(reason, "text")
     created = names.with_tables(parsed) if parsed.root == "create" else names
-    trouble = word_trouble(lexed.tokens, created)
+    trouble = word_trouble(lexed.tokens, created, parsed.ctes)
     return None if trouble is None else _No(*trouble)
 
 
 def _name_trouble(parsed: ParsedQuery, lexed: Lexed, names: Names, profile: str) -> _No | None:
-    """Judge every table and call the text names; a DDL statement may name tables that do not exist yet."""
+    """Judge every table and call the text names; a DDL statement may make tables that do not exist yet."""
     chosen = PROFILES[profile]
     for table in sorted(parsed.tables, key=lambda ref: ref.name):
         schema = table.schema if table.catalog is None else f"{table.catalog}.{table.schema}"
         trouble = table_trouble(table.name, schema, names)
-        if trouble is not None and not (chosen.objects and trouble[1] == "unknown_table"):
+        made = chosen.objects and (table.name, table.schema) in parsed.written
+        if trouble is not None and not (made and trouble[1] == "unknown_table"):
             return _No(*trouble)
     for name, schema in parsed.written:
         if schema in names.rules.system_schemas or (

@@ -10,8 +10,9 @@ from dialect_adapters.contract import GrammarRules
 
 _HINT = re.compile(r"(?:[\w\s(),.@=]|`[\w ]+`)*", re.ASCII)
 _GATED = re.compile(r"!(?:\d{5,6}(?=\s))?[^'\"`#*/\\;]*+")
-_BAD_HINT = re.compile(r"set_var|resource_group|max_execution_time\s*\(\s*\d{6}", re.IGNORECASE)
+_BAD_HINT = re.compile(r"set_var|resource_group|max_execution_time\s*\(\s*(?:0+\s*\)|\d{6})", re.IGNORECASE)
 _DIGIT_PREFIXES = frozenset({"b", "x"})
+_SAME = {"tag": "dollar", "whole": "number"}
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
@@ -85,6 +86,7 @@ def _pattern(
     odbc: bool,
     quotes: str,
     line: str,
+    numbers: str,
 ) -> re.Pattern[str]:
     """Compile the token pattern of one engine; possessive, so that no text makes it backtrack."""
     body = r"(?:[^'\\]++|\\.|'')*+" if backslash else r"(?:[^']++|'')*+"
@@ -110,6 +112,8 @@ def _pattern(
     parts.append(
         r"(?P<number>(?:0[xX][0-9a-fA-F]++|0[bB][01]++|(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?))"
     )
+    if numbers:
+        parts.insert(-1, rf"(?P<whole>{numbers})")
     parts.append(r"(?P<word>[^\W\d][\w$]*+)")
     parts.append(r"(?P<mark>.)")
     return re.compile("|".join(parts), re.DOTALL)
@@ -134,6 +138,7 @@ def lex(sql: str, rules: GrammarRules) -> Lexed:
         rules.odbc_literals,
         rules.identifier_quotes,
         _line_comment(rules),
+        rules.spellings.numbers,
     )
     lexed = Lexed()
     place = 1 if rules.leading_bom and sql.startswith("\ufeff") else 0
@@ -141,7 +146,7 @@ def lex(sql: str, rules: GrammarRules) -> Lexed:
         match = pattern.match(sql, place)
         if match is None:  # The last alternative takes any character.
             raise AssertionError("the token pattern is total")
-        kind = match.lastgroup if match.lastgroup != "tag" else "dollar"
+        kind = _SAME.get(str(match.lastgroup), match.lastgroup)
         place = _block(sql, place, lexed, rules) if kind == "block" else _token(match, str(kind), lexed, sql)
     return lexed
 

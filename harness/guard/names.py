@@ -13,6 +13,9 @@ from dialect_adapters.wordlist import words
 from harness.guard.lexer import Token
 from harness.results.parsed import ParsedQuery
 
+_LAST = "\uffff"
+"""The last character that every engine takes in a name without quotes."""
+
 _INDEXES = words("btree hash gin gist brin spgist")
 _PARTITIONS = words("range list hash")
 
@@ -151,31 +154,35 @@ def type_trouble(types: Sequence[str], names: Names) -> Trouble | None:
     return None
 
 
-def _aliases(tokens: Sequence[Token]) -> frozenset[str]:
-    """Return the names outside ASCII that AS gives and that every engine and the parser read alike.
+def _aliases(tokens: Sequence[Token], ctes: Sequence[str]) -> frozenset[str]:
+    """Return the names outside ASCII that AS or WITH gives and that every engine and the parser read alike.
 
-    That is so for letters without marks or another case: none is a blank or a sign to anyone, no engine folds it, and
-    no parser makes a keyword of it by raising it to capitals.
+    That is so for letters without marks: none is a blank or a sign to anyone, and no parser makes a keyword of it by
+    raising it to capitals. Whether an engine folds capitals does not matter where a name is always spelled the same.
     """
     pairs = zip(tokens, tokens[1:], strict=False)
-    return frozenset(
-        name.text
-        for before, name in pairs
-        if before.text == "as" and before.kind == "word" and name.kind == "word" and _plain_letters(name.spelled)
-    )
+    given = {name.text for before, name in pairs if before.text == "as" and before.kind == "word"} | set(ctes)
+    spelled: dict[str, set[str]] = {}
+    for token in tokens:
+        if token.kind == "word" and token.text in given and not token.spelled.isascii():
+            spelled.setdefault(token.text, set()).add(token.spelled)
+    return frozenset(text for text, ways in spelled.items() if len(ways) == 1 and _plain_letters(*ways))
 
 
 def _plain_letters(name: str) -> bool:
-    """Return True where every character outside ASCII is a small letter, and not all become ASCII as capitals."""
+    """Return True where every character outside ASCII is one letter in either case, and some stay outside ASCII."""
     letters = [character for character in name if not character.isascii()]
-    plain = all(letter.isalpha() and letter.lower() == letter and letter.islower() for letter in letters)
+    plain = all(
+        letter.isalpha() and letter <= _LAST and len(letter.lower()) == 1 and not letter.lower().isascii()
+        for letter in letters
+    )
     return plain and not name.upper().isascii() and unicodedata.is_normalized("NFKC", name)
 
 
-def word_trouble(tokens: Sequence[Token], names: Names) -> Trouble | None:
+def word_trouble(tokens: Sequence[Token], names: Names, ctes: Sequence[str] = ()) -> Trouble | None:
     """Say which word is denied wherever it stands, None where none is."""
     rules = names.rules
-    aliases = _aliases(tokens)
+    aliases = _aliases(tokens, ctes)
     for token in tokens:
         if token.kind not in {"word", "name"}:
             continue

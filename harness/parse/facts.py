@@ -17,7 +17,7 @@ from harness.parse.order import order_facts
 from harness.parse.resolve import Resolver
 from harness.parse.scope import folds_quoted, tables_of, written
 from harness.parse.second import second_reading
-from harness.parse.spelling import CHANGES, NONE, Spelled, head, plain
+from harness.parse.spelling import CHANGES, NONE, Spelled, head, plain, read
 from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
@@ -83,14 +83,15 @@ def _facts(
     facts["depth"] = nesting(given)
     if facts["depth"] > MAX_DEPTH:
         return {**facts, "error": f"nested {facts['depth']} deep, more than {MAX_DEPTH}"}
-    tokens = plain(given, spellings.rest, lambda words: tokenize(words, dialect))
+    known = read(given, text, spellings, lambda words: tokenize(words, dialect))
+    tokens = plain(known, spellings.rest, lambda words: tokenize(words, dialect))
     parsed = parse(tokens, text, dialect)
     # A comment after the last semicolon is a statement of its own to this parser.
     trees = [tree for tree in parsed if tree is not None and not isinstance(tree, exp.Semicolon)]
     facts["statements"] = len(trees)
     if not trees:
         return {**facts, "error": "no statement"}
-    spelled = tokens is not given or (not explained and unread != (0, 0))
+    spelled = tokens is not known or (not explained and unread != (0, 0))
     if spelled and any(_root(tree).key not in CHANGES for tree in trees):
         return {**facts, "error": "it begins as a change and is read as none"}
     facts["rejected"] = [(tree.key, tree.sql(dialect=dialect)[:80]) for tree in trees if isinstance(tree, exp.Command)]
@@ -98,7 +99,7 @@ def _facts(
     resolver = Resolver(tables, scope)
     facts |= _tree_facts(trees, dialect, scope, prefixes=spellings.prefixes)
     if not brief:
-        facts |= _normal_facts(trees[0], text, given, dialect, resolver) | ({"processed_sql": sql} if spelled else {})
+        facts |= _normal_facts(trees[0], text, known, dialect, resolver) | ({"processed_sql": sql} if spelled else {})
     elif tables:
         resolver.outputs(trees[0], {})
         resolver.resolve_rest(trees[0])

@@ -126,7 +126,9 @@ class Parser:
             send(sock, {"catalog": key, "tables": tables})
             self._sent.add(cast(int, key))
         if spellings != self._spelled:
-            rules = [[], [], False] if spellings is None else [spellings.heads, spellings.rest, spellings.prefixes]
+            rules: list[Any] = [[], [], False, [], ""]
+            if spellings is not None:
+                rules = [spellings.heads, spellings.rest, spellings.prefixes, spellings.reads, spellings.numbers]
             send(sock, {"spellings": rules})
             self._spelled = spellings
         send(sock, {**request, "use": key})

@@ -185,6 +185,8 @@ class Resolver:
             outputs = self._table(entry, env)
         elif isinstance(entry, exp.Subquery):
             outputs = self.outputs(entry.this, self._with_ctes(entry, env))
+        elif isinstance(entry, exp.Lateral) and isinstance(entry.this, exp.Subquery):
+            outputs = self.outputs(entry.this, self._with_ctes(entry.this, env))
         elif isinstance(entry, exp.Values):
             outputs = self.outputs(entry, env)
         elif isinstance(entry, exp.Paren):

@@ -41,6 +41,10 @@ def tables_of(tree: exp.Expr, scope: str, *, fold: bool) -> list[Ref]:
             found.add((field.name.lower(), field.table.lower() or None, field.db.lower() or None, False))
         elif isinstance(field, exp.Literal):
             found.add((field.name.lower(), None, None, True))
+    for comment in tree.find_all(exp.Comment):
+        column = comment.this
+        if isinstance(column, exp.Column):
+            found.add((column.table.lower(), column.db.lower() or None, column.catalog.lower() or None, False))
     return sorted(found, key=str)
 
 
@@ -100,7 +104,7 @@ def _is_schema_target(table: exp.Table) -> bool:
     node: exp.Expr = table
     while isinstance(node.parent, (exp.Schema, exp.Index)):
         node = node.parent
-    return isinstance(node.parent, _SCHEMA_WRITES) and node.arg_key in {"this", "expressions"}
+    return isinstance(node.parent, _SCHEMA_WRITES) and node.arg_key in {"this", "expressions", "tables"}
 
 
 def _is_alias_target(table: exp.Table) -> bool:

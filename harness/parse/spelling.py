@@ -27,9 +27,11 @@ class Spelled(NamedTuple):
     heads: Heads
     rest: Rules
     prefixes: bool
+    reads: Rules
+    numbers: str
 
 
-NONE = Spelled((), (), prefixes=False)
+NONE = Spelled((), (), False, (), "")  # noqa: FBT003 (in the order of the socket)
 CHANGES = frozenset({"insert", "update", "delete", "merge", "create", "alter", "drop", "truncatetable"})
 _BEFORE = r"(?P<before>(?:\s|/\*[^*!+]*\*/|--[ \t][^\n]*\n)*)"
 _MOST = 32
@@ -56,6 +58,45 @@ def plain(tokens: list[Token], rules: Rules, tokenize: Callable[[str], list[Toke
     """Return the tokens as the parser knows them; the same list where no rule applies."""
     if not rules or not tokens or tokens[0].token_type not in _FIRST:
         return tokens
+    return _ruled(tokens, rules, tokenize)
+
+
+def read(tokens: list[Token], text: str, spelled: Spelled, tokenize: Callable[[str], list[Token]]) -> list[Token]:
+    """Return the tokens with what any statement may hold as the parser knows it: numbers, clauses of JSON_TABLE."""
+    if spelled.numbers and ("_" in text or "0o" in text.lower()):
+        tokens = _whole_numbers(tokens, text, _compiled(spelled.numbers))
+    if spelled.reads and any(token.text.lower() == "path" for token in tokens):
+        tokens = _ruled(tokens, spelled.reads, tokenize)
+    return tokens
+
+
+def _whole_numbers(tokens: list[Token], text: str, pattern: re.Pattern[str]) -> list[Token]:
+    """Return the tokens with each number in one piece; pieces that do not end where it ends stay as they are."""
+    result: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        first = tokens[place]
+        found = pattern.match(text, first.start) if first.token_type in _NUMBERS else None
+        end = place
+        while found is not None and end < len(tokens) - 1 and tokens[end].end + 1 < found.end():
+            end += 1
+        if found is None or end == place or tokens[end].end + 1 != found.end():
+            result.append(first)
+            place += 1
+            continue
+        value = found[0].replace("_", "")
+        number = str(int(value, 0)) if value[:2].lower() in {"0x", "0o", "0b"} else value
+        whole = Token(TokenType.NUMBER, number, line=first.line, col=first.col, start=first.start, end=tokens[end].end)
+        result.append(whole)
+        place = end + 1
+    return result
+
+
+_NUMBERS = frozenset({TokenType.NUMBER, TokenType.HEX_STRING, TokenType.BIT_STRING})
+
+
+def _ruled(tokens: list[Token], rules: Rules, tokenize: Callable[[str], list[Token]]) -> list[Token]:
+    """Return the tokens with every rule applied as often as it fits."""
     for pattern, parts in rules:
         for _ in range(_MOST):
             replaced = _applied(tokens, _compiled(pattern), parts, tokenize)

@@ -6,11 +6,15 @@ import re
 from collections.abc import Callable
 
 _PIECE = re.compile(
-    r"""'(?:[^'\\]|\\.|'')*+' | "(?:[^"\\]|\\.|"")*+" | `[^`]*+` | --(?=[ \t\r\n]|\Z)[^\n]*+ | \#[^\n]*+
-    | (?P<gated>/\*!(?:(?P<version>\d{5,6})(?=\s))?(?P<text>[^'"`\#*/\\;]*+)\*/) | /\*.*?\*/""",
+    r"""'(?:[^'\\]|\\.|'')*+(?:'|\\?\Z) | "(?:[^"\\]|\\.|"")*+(?:"|\\?\Z) | `[^`]*+(?:`|\Z)
+    | --(?=[ \t\r\n]|\Z)[^\n]*+ | \#[^\n]*+
+    | (?P<gated>/\*!(?:(?P<version>\d{5,6})(?=\s))?(?P<text>[^'"`\#*/\\;]*+)\*/) | /\*(?:(?!\*/).)*+(?:\*/|\Z)""",
     re.VERBOSE | re.DOTALL,
 )
-"""Strings, names and comments, so that what looks like a comment inside them is left alone."""
+"""Strings, names and comments, so that what looks like a comment inside them is left alone.
+
+One that does not end takes the rest of the text: no text is read twice.
+"""
 
 MOST = 4
 """Of so many versions at most the readings are worked out."""
