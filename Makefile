@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval redteam engine doctor check audit test soak bench bench-compare bench-sandbox mutants docs lock clean
+.PHONY: help eval redteam engine doctor check audit test soak bench bench-compare bench-sandbox bench-images mutants docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -77,13 +77,16 @@ soak: $(VENV)/.dev engine ## The long runs whose samples are in test: TEXTS=1000
 	for dialect in sqlite postgres mysql; do \
 		$(BIN)/sqlassay redteam --dialect $$dialect --engine '$(ENGINE)' $(call option,SEED,--seed) || exit; done
 
-bench: bench-compare bench-sandbox ## Measure what is promised to be fast, and write docs/benchmarks.md
+bench: bench-compare bench-sandbox bench-images ## Measure what is promised to be fast, and write docs/benchmarks.md
 
 bench-compare: $(VENV)-bench/.ready engine ## The comparator beside its peers, in an environment of its own
 	$(VENV)-bench/bin/python tests/bench/compare_bench.py
 
 bench-sandbox: $(VENV)/.dev engine ## Sandboxes, pools and whole runs beside testcontainers: at most eight minutes
 	$(BIN)/python tests/bench/sandbox_bench.py
+
+bench-images: $(VENV)/.dev engine ## Bakes of twenty databases, bundles and base images: about four minutes
+	$(BIN)/python tests/bench/image_bench.py
 
 mutants: $(VENV)/.dev ## Change the comparator in small ways: a test must fail on each, or docs/mutants.md says why not
 	$(BIN)/python tests/mutation/run.py
