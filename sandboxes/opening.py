@@ -31,7 +31,13 @@ def open_provider(
     name = _AUTO[recipe.kind] if sandbox == "auto" else sandbox
     found = provider(name)
     if found.needs_engine:
-        ensure_engine(engine, notice)
+        try:
+            ensure_engine(engine, notice)
+        except EngineUnavailableError as fault:
+            if recipe.host is not None:
+                without = f"run {recipe.dialect} without containers: `--sandbox process`"
+                fault.remedy = f"{fault.remedy}; or {without}" if fault.remedy else without.capitalize()
+            raise
         # The same word decides whether what a base image is built with may be installed.
         options: dict[str, object] = {"runtime": runtime} if runtime else {}
         if bases != DEFAULT_CHOICE:

@@ -7,6 +7,7 @@ server has one worker, so one session at a time decides what the clock says.
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,9 +31,17 @@ def set_clock(endpoint: Endpoint, clock: datetime | None) -> None:
         return
     if path is None:
         raise _cannot("a server reached by a port shares no clock file")
+    _write(path, f"{as_utc(clock):%Y-%m-%d %H:%M:%S}\n")
+
+
+def _write(path: Path, text: str) -> None:
+    """Write the file anew: the server may write in this folder too, so nothing that it laid there is followed."""
     draft = path.with_name(f".{CLOCK_FILE}")
-    draft.write_text(f"{as_utc(clock):%Y-%m-%d %H:%M:%S}\n", encoding="ascii")
-    draft.chmod(0o644)
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        stream.write(text)
+        os.fchmod(descriptor, 0o644)
     draft.replace(path)
 
 

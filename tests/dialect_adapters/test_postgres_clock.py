@@ -25,6 +25,21 @@ def test_clock_file_holds_the_instant_in_utc(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_nothing_a_server_laid_there_is_followed(tmp_path):
+    """The server may write beside its socket: a link under either name is replaced, and what it points at stays."""
+    precious = tmp_path / "precious"
+    precious.write_text("host", encoding="ascii")
+    shared = tmp_path / "s"
+    shared.mkdir()
+    for name in (CLOCK_FILE, f".{CLOCK_FILE}"):
+        (shared / name).symlink_to(precious)
+    set_clock(Endpoint(shared / ".s.PGSQL.5432"), datetime(2026, 1, 5))
+    assert precious.read_text(encoding="ascii") == "host"
+    assert not (shared / CLOCK_FILE).is_symlink()
+    assert (shared / CLOCK_FILE).read_text(encoding="ascii") == "2026-01-05 00:00:00\n"
+    assert (shared / CLOCK_FILE).stat().st_mode & 0o777 == 0o644
+
+
 def test_recipe_names_the_same_file():
     """The server reads the file that is written beside its socket."""
     inside = Path(RECIPE.env["FAKETIME_TIMESTAMP_FILE"])

@@ -1,0 +1,28 @@
+"""Without a container engine, whoever opens a provider is told of the way that needs none, where there is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases.errors import EngineUnavailableError
+from dialect_adapters.registry import adapter
+from sandboxes import opening
+from sandboxes.opening import open_provider
+
+
+@pytest.mark.parametrize(("dialect", "told"), [("postgres", True), ("mysql", False)])
+@pytest.mark.parametrize("remedy", ["Start Docker", ""])
+def test_a_missing_engine_names_the_jail(
+    dialect: str, told: bool, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Postgres can run without containers and the remedy says how; MySQL cannot, and nothing is promised."""
+
+    def none(*_: object) -> None:
+        """Stand for a machine without an engine."""
+        raise EngineUnavailableError("no container engine answers", remedy=remedy)
+
+    monkeypatch.setattr(opening, "ensure_engine", none)
+    with pytest.raises(EngineUnavailableError) as caught:
+        open_provider(adapter(dialect).recipe, "auto", print, engine="none")
+    assert caught.value.remedy.startswith(remedy)
+    assert ("without containers: `--sandbox process`" in caught.value.remedy) is told
