@@ -21,8 +21,8 @@ Written by `make bench-sandbox`: twenty tables with 100,000 rows, {warm} warm-up
 (their range in brackets). "Ready" is the first row of a query of a reader who had to log in. testcontainers starts the
 very same images with its own network, published port and wait, and without the hardening. Evaluations are whole ones:
 parse, guard, execute, compare, journal and reports, gold answers kept from a run before; what a run costs once is left
-out, by the difference of two sizes of run. Memory is the proportional share of all processes of a sandbox. The bars are
-for two quiet cores.
+out, by the difference of two sizes of run. Memory is what the engine counts (`docker stats`), of a jail the shares of
+its processes, launcher included. The bars are for two quiet cores.
 """
 
 
@@ -74,6 +74,8 @@ def _times(found: Found) -> list[Bar]:
         ("pooled hand-out, SQLite", found.handed, "sqlite process", 10),
         ("state by proxy, Postgres", found.marks, "postgres docker", 3),
         ("state by full checksum, Postgres", found.checksums, "postgres docker", 250),
+        ("state by full checksum, MySQL", found.checksums, "mysql docker", 250),
+        ("state by full checksum, SQLite", found.checksums, "sqlite process", 250),
     ]
     made = []
     for text, measured, name, most in wanted:
