@@ -156,12 +156,16 @@ def last_lines(engine: Engine, container: str) -> str:
     return " | ".join(line.strip() for line in text.splitlines() if line.strip()) or "(empty log)"
 
 
-def kill(engine: Engine, container: str) -> None:
-    """Stop a container's processes at once; a container that is gone or stopped is fine."""
+def kill(engine: Engine, container: str) -> bool:
+    """Stop a container's processes at once and return False where the engine does not answer; a stopped one is fine."""
     try:
         engine.api.kill(container)
-    except (DockerException, RequestException) as fault:
+    except APIError as fault:
         _log.debug("kill of %s: %s", container[:12], fault)
+    except (DockerException, RequestException) as fault:
+        _log.warning("the engine does not kill %s: %s", container[:12], fault)
+        return False
+    return True
 
 
 def remove(engine: Engine, container: str) -> bool:

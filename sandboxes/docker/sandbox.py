@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable
@@ -78,9 +83,10 @@ class DockerSandbox:
             time.sleep(_LOOK_SECONDS)  # the connection breaks before the engine has noticed that the server is dead
 
     def kill(self) -> None:
-        """Stop the server at once."""
+        """Stop the server at once, past an engine that does not answer where this user may."""
         self._killed = True
-        container.kill(self._engine, self.id)
+        if not container.kill(self._engine, self.id):
+            kill_listener(self.endpoint.socket)
 
     def destroy(self) -> None:
         """Remove the container and its socket folder; a second call does nothing, a failed one may be repeated."""
@@ -92,6 +98,18 @@ class DockerSandbox:
                 self._channel.remove()
                 self._ended = True
                 self._on_end(self.id)
+
+
+def kill_listener(path: Path | None) -> None:
+    """Kill whoever listens on a socket: a statement must not outlive its deadline because the engine hangs."""
+    if path is None:
+        return
+    with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
+        probe.settimeout(1)
+        probe.connect(str(path))
+        pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if pid > 1:
+            os.kill(pid, signal.SIGKILL)
 
 
 def killed_processes(pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int:

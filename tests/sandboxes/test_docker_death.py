@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
+from requests import ReadTimeout
 
 from dialect_adapters.contract import Endpoint
 from sandboxes.contract import Isolation
@@ -53,3 +59,40 @@ def test_a_server_that_lives_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> Non
     """A connection lost to a server that goes on running is no death of memory, and the wait for one has an end."""
     monkeypatch.setattr(module, "_NOTICED_SECONDS", 0.1)
     assert _sandbox(ALIVE).died_of_memory() is False
+
+
+def test_a_server_dies_past_an_engine_that_hangs(tmp_path: Path) -> None:
+    """Where the engine does not answer a kill, whoever listens on the sandbox's socket is killed all the same."""
+    path = tmp_path / "s"
+    listens = (
+        f"import socket, time\ns = socket.socket(socket.AF_UNIX)\ns.bind({str(path)!r})\ns.listen()\ntime.sleep(60)"
+    )
+    server = subprocess.Popen([sys.executable, "-c", listens])
+    try:
+        deadline = time.monotonic() + 30
+        while not path.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        time.sleep(0.1)
+        engine: Any = Hung()
+        nothing: Any = None
+        sandbox = DockerSandbox(
+            engine, nothing, "id", nothing, Isolation("docker", "", ""), Endpoint(path), lambda made: None
+        )
+        sandbox.kill()
+        assert server.wait(timeout=10) == -signal.SIGKILL
+    finally:
+        server.kill()
+        server.wait()
+
+
+class Hung:
+    """An engine that takes requests and does not answer."""
+
+    @property
+    def api(self) -> Hung:
+        """Return itself as the client."""
+        return self
+
+    def kill(self, made: str) -> None:
+        """Give up waiting."""
+        raise ReadTimeout("no answer")
