@@ -22,7 +22,7 @@ import coverage
 import pytest
 from _pytest.runner import runtestprotocol
 from mutants import Mutant
-from patched import patch
+from patched import Unchanged, patch
 
 MEMORY = 3 << 30
 _LEAST_SECONDS = 2.0
@@ -32,10 +32,11 @@ _ALL = "module"
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a mutant: killed, timeout or survived."""
+    """What became of a mutant: killed, timeout or survived; a killed one by which test."""
 
     mutant: Mutant
     end: str
+    killer: str = ""
 
 
 class Loop:
@@ -58,7 +59,7 @@ class Loop:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests once as they are, then on every mutant."""
         self._items = list(session.items)
-        self.healthy = bool(self._items) and self._first_run()
+        self.healthy = bool(self._items) and self._first_run() and self._harmless()
         if self.healthy:
             for number, result in enumerate(self._mutants(), 1):
                 self.results.append(result)
@@ -81,6 +82,13 @@ class Loop:
         self._learn(seen.get_data())
         return True
 
+    def _harmless(self) -> bool:
+        """Tell whether every test passes in a fork, too, whose modules were patched with their own text."""
+        texts = [Unchanged(path) for path in {mutant.path for mutant in self._chosen}]
+        pid, pipe = self._start(texts)
+        os.close(pipe)
+        return os.waitpid(pid, 0)[1] == 0
+
     def _learn(self, data: coverage.CoverageData) -> None:
         """Note which tests enter each function of each file."""
         for file in data.measured_files():
@@ -90,12 +98,11 @@ class Loop:
                 self._entered.setdefault((Path(file).name, place), set()).update(tests)
 
     def _passes(self, index: int) -> bool:
-        """Run one test and tell whether it passes."""
-        following = self._items[index + 1] if index + 1 < len(self._items) else None
-        reports = runtestprotocol(self._items[index], log=False, nextitem=following)
+        """Run one test and tell whether it passes; nothing is left set up, as any test may come next."""
+        reports = runtestprotocol(self._items[index], log=False, nextitem=None)
         return not any(report.failed for report in reports)
 
-    def _order(self, mutant: Mutant) -> list[int]:
+    def _order(self, mutant: Mutant | Unchanged) -> list[int]:
         """Return the tests that may notice a mutant, the likeliest and quickest first."""
         everything = range(len(self._items))
         file = mutant.path.name
@@ -109,7 +116,7 @@ class Loop:
         while waiting or running:
             while waiting and len(running) < self._parallel:
                 mutant = waiting.pop()
-                pid, pipe = self._start(mutant)
+                pid, pipe = self._start([mutant])
                 running[pipe] = (pid, mutant)
             for pipe in select.select(list(running), [], [])[0]:
                 pid, mutant = running.pop(pipe)
@@ -120,32 +127,33 @@ class Loop:
                     self._kills[mutant.path.name, int(killer)] += 1
                 survived = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
                 end = "timeout" if os.WIFSIGNALED(status) else "survived" if survived else "killed"
-                yield Result(mutant, end)
+                yield Result(mutant, end, self._items[int(killer)].name if killer.isdigit() else "")
 
-    def _start(self, mutant: Mutant) -> tuple[int, int]:
-        """Fork a child for a mutant and return its process id and the pipe that ends with it."""
+    def _start(self, texts: Sequence[Mutant | Unchanged]) -> tuple[int, int]:
+        """Fork a child for a mutant, or for unchanged texts; return its process id and the pipe that ends with it."""
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
             os.close(reader)
             code = 1
             try:
-                code = self._child(mutant, writer)
+                code = self._child(texts, writer)
             except BaseException:  # noqa: BLE001 (whatever a mutant raises, it is dead)
                 code = 1
             os._exit(code)
         os.close(writer)
         return pid, reader
 
-    def _child(self, mutant: Mutant, writer: int) -> int:
-        """Run the tests on the mutant in this process; 0 where all pass, else the test that fails is told."""
+    def _child(self, texts: Sequence[Mutant | Unchanged], writer: int) -> int:
+        """Run the tests on the texts in this process; 0 where all pass, else the test that fails is told."""
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         sink = os.open(os.devnull, os.O_WRONLY)
         os.dup2(sink, 1)
         os.dup2(sink, 2)
         signal.setitimer(signal.ITIMER_PROF, _LEAST_SECONDS)
-        patch(mutant)
-        for test in self._order(mutant):
+        for text in texts:
+            patch(text)
+        for test in self._order(texts[0]):
             # The clock counts this process's own seconds, and its signal ends a loop that Python cannot leave.
             signal.setitimer(signal.ITIMER_PROF, max(_LEAST_SECONDS, _SLOWER * self._seconds[test]))
             if not self._passes(test):

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 from mutants import Mutant
 
 
-def patch(mutant: Mutant) -> None:
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """A file's own text in the place of a mutant's: whatever it breaks, the patching breaks."""
+
+    path: Path
+    place: str = "module"
+
+    @property
+    def source(self) -> str:
+        """Return the text."""
+        return self.path.read_text(encoding="utf-8")
+
+
+def patch(mutant: Mutant | Unchanged) -> None:
     """Make the running process behave as if the mutant's text had been imported, in every module that uses it.
 
     The text runs in the module's own namespace; then each function and class is the old object again, with new code.

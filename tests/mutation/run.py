@@ -55,9 +55,9 @@ def sample(mutants: Sequence[Mutant], count: int, seed: int = 1) -> list[Mutant]
 
 
 def shown(result: Result, number: int) -> None:
-    """Print a survivor, and now and then how many are done."""
+    """Print a survivor, and now and then how many are done and what killed the last one."""
     if number % 100 == 0:
-        print(f"{number} done, in {result.mutant.path.name}", flush=True)
+        print(f"{number} done, in {result.mutant.path.name}: {result.end} {result.killer}", flush=True)
     if result.end == "survived":
         mutant = result.mutant
         where = f"{mutant.id} {mutant.path.name}:{mutant.line} {mutant.place}"
@@ -87,6 +87,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     options.add_argument("--sample", type=int, default=0)
     options.add_argument("--parallel", type=int, default=2)
     options.add_argument("--ids", default="", help="only these mutants, comma-separated")
+    options.add_argument("--killers", action="store_true", help="say which test killed each")
     given = options.parse_args(None if arguments is None else list(arguments))
     everything = [
         mutant for path in modules() if not given.names or path.stem in given.names for mutant in mutants_of(path)
@@ -98,6 +99,9 @@ def main(arguments: Iterable[str] | None = None) -> int:
     if not loop.healthy:
         print("the tests fail on the unchanged code")
         return 2
+    if given.killers:
+        for result in loop.results:
+            print(f"{result.end} {result.mutant.id} {result.mutant.path.name} {result.mutant.place}: {result.killer}")
     ends = Counter(result.end for result in loop.results)
     equal = sum(mutant.id in argued for mutant in everything)
     print(
