@@ -78,7 +78,15 @@ class StatementError(Exception):
 
 
 class SessionLostError(Exception):
-    """The connection broke under the statement; execute decides between timeout, resource limit and lost sandbox."""
+    """The connection broke under the statement; execute decides between timeout, resource limit and lost sandbox.
+
+    `exhausted` where the server's last words were that it ran out of disk, memory or connections.
+    """
+
+    def __init__(self, message: str, *, exhausted: bool = False) -> None:
+        """Keep what the engine said."""
+        super().__init__(message)
+        self.exhausted = exhausted
 
 
 class Session(Protocol):

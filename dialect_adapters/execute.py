@@ -231,6 +231,8 @@ def _lost(error: SessionLostError, watchdog: _Watchdog, died_of_memory: Callable
     seconds = watchdog.finish()
     if watchdog.expired:
         return _timeout(watchdog.timeout, seconds)
+    if error.exhausted:
+        return Failure(FailureKind.RESOURCE_LIMIT, str(error), seconds)
     if died_of_memory():
         return Failure(FailureKind.RESOURCE_LIMIT, "the server was stopped by a memory or process limit", seconds)
     raise SandboxLostError(f"the sandbox was lost under a statement: {error}") from error

@@ -141,7 +141,7 @@ class Wire:
         message = f"{parts.get(b'M', 'unknown error')} ({state})"
         if parts.get(b"V", parts.get(b"S", "")) in _FATAL and state not in ("25P04", "53300"):
             self.broken = True
-            raise SessionLostError(message)
+            raise SessionLostError(message, exhausted=state.startswith(_RESOURCE_STATES))
         if parts.get(b"V") in _FATAL:
             self.broken = True
         return StatementError(_kind_of(state), message)

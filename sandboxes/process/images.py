@@ -30,6 +30,9 @@ IMPORTED = "imported"
 """Stands in the folder of an image that came in a bundle and holds its portable key."""
 
 _SECRET = "secret"  # noqa: S105 - a file's name
+_SEAL = "seal.json"
+"""Says size and time of each database file, so that one that was changed or cut since is noticed and written anew."""
+
 _NOTICE_FROM = 5
 
 Writer: TypeAlias = Callable[[Path], tuple[Catalog, ...]]
@@ -114,10 +117,10 @@ def stored_image(
     """
     folder = _folder(key)
     home = private_folder(folder.parent)
-    if not (folder / CATALOG).is_file():
+    if not _is_sound(folder, snapshots):
         try:
             with exclusive(home, key):
-                if not (folder / CATALOG).is_file():
+                if not _is_sound(folder, snapshots):
                     texts = {"ref": _ref(adapter, key), "portable": portable, "loaded_by": loaded_by(adapter)}
                     _build(texts, folder, write, password)
         except OSError as error:
@@ -161,9 +164,30 @@ def _build(said: dict[str, str], folder: Path, write: Writer, password: str) -> 
         texts = said | {"format": FORMAT, "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs]}
         if password:
             write_private(draft / _SECRET, password)
+        if seal := _stats(draft / DATA):
+            write_private(draft / _SEAL, json.dumps(seal))
         write_private(draft / CATALOG, json.dumps(texts))
         shutil.rmtree(folder, ignore_errors=True)
         draft.rename(folder)
+
+
+def _stats(data: Path) -> dict[str, list[int]]:
+    """Return size and time of the files of an image; empty where it is a server's folder, which the server keeps."""
+    files = sorted(data.iterdir()) if data.is_dir() else []
+    if any(path.is_dir() for path in files):
+        return {}
+    stats = {path.name: path.stat() for path in files}
+    return {name: [found.st_size, found.st_mtime_ns] for name, found in stats.items()}
+
+
+def _is_sound(folder: Path, snapshots: Sequence[Snapshot]) -> bool:
+    """Return True where an image is there, its catalogue can be read, and its files are those that were written."""
+    try:
+        _read(folder, snapshots)
+        seal = json.loads((folder / _SEAL).read_text(encoding="utf-8")) if (folder / _SEAL).is_file() else None
+        return seal is None or seal == _stats(folder / DATA)
+    except (OSError, ValueError, LookupError, TypeError):
+        return False
 
 
 @contextmanager
