@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cases.errors import InputError
-from cases.relation import Row
+from cases.relation import Kind, Row
 from cases.snapshot import ColumnDef, TableDef
 from cases.sources.sqlite_keys import quoted, read_keys
 from cases.sources.sqlite_values import Storage, choose_kind, to_kind
@@ -30,6 +30,17 @@ class SqliteContent:
     source: SqliteSource
     digest: str
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteColumn:
+    """A column as SQLite has it: its declared type, how its values are stored, and the kind they are carried as."""
+
+    name: str
+    declared: str
+    storage: Storage
+    kind: Kind
+    nocase: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +88,42 @@ def sqlite_content(path: Path) -> SqliteContent:
         raise InputError("the SQLite file has no table", file=path, remedy="Name a file that holds data")
     defined = tuple(tables)
     return SqliteContent(defined, SqliteSource(path, defined), digest, tuple(notes))
+
+
+def sqlite_columns(path: Path) -> dict[str, tuple[SqliteColumn, ...]]:
+    """Return every ordinary table's columns with their storage classes counted.
+
+    Raises:
+        InputError: as `sqlite_content`.
+    """
+    _check_file(path)
+    with closing(_open(path)) as connection:
+        try:
+            return {name: _columns(connection, name) for name in _tables(connection)[0]}
+        except sqlite3.Error as error:
+            raise _damaged(path, error) from None
+
+
+def _columns(connection: sqlite3.Connection, table: str) -> tuple[SqliteColumn, ...]:
+    """Return one table's columns."""
+    info = [row for row in connection.execute(f"PRAGMA main.table_xinfo({quoted(table)})") if row[6] != 1]
+    storages = _storages(connection, table, [row[1] for row in info])
+    return tuple(
+        SqliteColumn(
+            name,
+            declared or "",
+            storages[name],
+            choose_kind(storages[name], declared or ""),
+            _nocase(connection, table, name),
+        )
+        for _, name, declared, *_ in info
+    )
+
+
+def _nocase(connection: sqlite3.Connection, table: str, column: str) -> bool:
+    """Return whether a column compares without case: no pragma says so, the program of a comparison does."""
+    program = connection.execute(f"EXPLAIN SELECT {quoted(column)} = 'x' FROM {quoted(table)}")  # noqa: S608
+    return any(str(step[5] or "").startswith("NOCASE") for step in program)
 
 
 def _check_file(path: Path) -> str:

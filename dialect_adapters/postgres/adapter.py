@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import psycopg
 
@@ -19,6 +20,9 @@ from dialect_adapters.contract import (
     StateRules,
 )
 from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, open_session
+
+if TYPE_CHECKING:
+    from dialect_adapters.transpile.spelling import Spelling
 
 
 class PostgresAdapter:
@@ -46,6 +50,13 @@ class PostgresAdapter:
         from dialect_adapters.postgres.state import STATE
 
         return STATE
+
+    @property
+    def spelling(self) -> Spelling:
+        """Return the engine's own words, for statements rewritten from other dialects."""
+        from dialect_adapters.postgres.spelling import PostgresSpelling
+
+        return PostgresSpelling()
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""

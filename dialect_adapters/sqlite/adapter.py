@@ -26,6 +26,10 @@ from dialect_adapters.sqlite.session import SqliteSession, ask
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sqlglot import exp
+
+    from dialect_adapters.transpile.facts import SchemaFacts
+
 
 class SqliteAdapter:
     """One engine without a server: a snapshot database is a file `<database>.sqlite`."""
@@ -50,6 +54,12 @@ class SqliteAdapter:
         from dialect_adapters.sqlite.state import STATE
 
         return STATE
+
+    def read_query(self, sql: str, facts: SchemaFacts) -> exp.Expr:
+        """Return a query as a typed tree, to be written for other engines; raises Refused."""
+        from dialect_adapters.sqlite.reading import read
+
+        return read(sql, facts)
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""

@@ -1,0 +1,61 @@
+"""One statement of one dialect as another has to say it, or the reason why it cannot be said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from sqlglot import exp
+
+from cases.snapshot import Snapshot
+from dialect_adapters.contract import Adapter
+from dialect_adapters.transpile.facts import Refused, SchemaFacts
+from dialect_adapters.transpile.snapshot_facts import snapshot_facts
+from dialect_adapters.transpile.spelling import Spelling
+from dialect_adapters.transpile.writing import Writer
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """An adapter whose statements can be read into a typed tree, to be written for other engines."""
+
+    def read_query(self, sql: str, facts: SchemaFacts) -> exp.Expr:
+        """Return the typed tree; raises Refused."""
+        ...
+
+
+@runtime_checkable
+class Spelled(Protocol):
+    """An adapter for which statements of other dialects can be written."""
+
+    @property
+    def spelling(self) -> Spelling:
+        """Return the engine's own words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """The statement for the other engine; `sql` None means refused, and `reason` says why."""
+
+    sql: str | None
+    reason: str = ""
+
+
+def rewrite(sql: str, snapshot: Snapshot, source: Adapter, target: Adapter) -> Rewritten:
+    """Return `sql`, written for `source` and this snapshot, as `target` has to say it to give the same rows.
+
+    What comes back is a candidate: it is gold only once it has been executed and agrees with the native one.
+    """
+    if source.name == target.name:
+        return Rewritten(sql)
+    if not isinstance(source, Readable):
+        return Rewritten(None, f"statements of {source.name} are not rewritten")
+    if not isinstance(target, Spelled):
+        return Rewritten(None, f"nothing is rewritten for {target.name}")
+    try:
+        return Rewritten(Writer(target.spelling).query(source.read_query(sql, snapshot_facts(snapshot))))
+    except Refused as refusal:
+        return Rewritten(None, str(refusal))
+    except RecursionError:
+        return Rewritten(None, "it is nested too deeply")
