@@ -91,6 +91,7 @@ def copy_database(source: Path, target: Path) -> None:
             old.backup(new)
             new.execute("PRAGMA journal_mode=DELETE")
     except (OSError, sqlite3.Error) as error:
+        _check_disk(error)
         raise InputError(f"cannot copy the database: {error}", file=source, remedy="Check the file") from error
 
 
@@ -128,6 +129,8 @@ def _check_disk(error: Exception) -> None:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         raise OSError(errno.ENOSPC, str(error)) from error
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise error
 
 
 def _fill(db: sqlite3.Connection, snapshot: Snapshot, table: TableDef, create: str) -> None:
@@ -205,6 +208,7 @@ def _run_script(db: sqlite3.Connection, script: Path) -> None:
     try:
         db.executescript(script.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, sqlite3.Error) as error:
+        _check_disk(error)
         raise InputError(f"the script failed: {error}", file=script, remedy="Correct the statement") from error
     finally:
         db.set_authorizer(None)

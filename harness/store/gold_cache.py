@@ -74,6 +74,7 @@ class GoldCache:
         """Keep answers in `folder`, or only in memory where it is None."""
         self._folder = folder
         self._memory: dict[str, KeptGold] = {}
+        self._told = False
         self._drafts = None if folder is None else folder / _DRAFTS
         if self._drafts is not None:
             _drop_drafts(self._drafts)
@@ -124,7 +125,9 @@ class GoldCache:
                 stream.flush()
                 scratch.replace(path)
         except OSError as error:
-            _log.warning("gold could not be kept for the next run: %s", error)
+            if not self._told:
+                _log.warning("gold could not be kept for the next run: %s", error)
+            self._told = True
             with suppress(OSError):
                 scratch.unlink(missing_ok=True)
 
