@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from dialect_adapters.transpile.facts import BLOB, NUMBER, TEXT, Affinity, Form, Refused, Typed
+from dialect_adapters.transpile.pen import Pen
 from dialect_adapters.transpile.spelling import NUMERAL
-
-if TYPE_CHECKING:
-    from dialect_adapters.transpile.writing import Writer
 
 _LESS = {"<": True, "<=": True, ">": False, ">=": False, "=": False, "<>": True}
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
@@ -37,7 +34,7 @@ class Side:
         return self.condition is not None
 
 
-def side(writer: Writer, node: exp.Expr, kind: Typed, other: Typed) -> Side:
+def side(writer: Pen, node: exp.Expr, kind: Typed, other: Typed) -> Side:
     """Return one side after the affinity of the other has been applied to it."""
     out = writer.value(node)
     nullable = None if isinstance(node, exp.Literal) else out.sql
@@ -66,7 +63,7 @@ def side(writer: Writer, node: exp.Expr, kind: Typed, other: Typed) -> Side:
 
 
 def compare(
-    writer: Writer,
+    writer: Pen,
     operator: str,
     left: exp.Expr,
     right: exp.Expr,
@@ -88,7 +85,7 @@ def compare(
     return _general(operator, a, b)
 
 
-def _folded(writer: Writer, one: Side) -> Side:
+def _folded(writer: Pen, one: Side) -> Side:
     """Return a side whose text has no case, for COLLATE NOCASE."""
     if one.text is None:
         return one

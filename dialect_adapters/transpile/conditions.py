@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from dialect_adapters.transpile import comparing, functions
 from dialect_adapters.transpile.facts import NUMBER, TEXT, Form, Out, Refused, Typed
-
-if TYPE_CHECKING:
-    from dialect_adapters.transpile.writing import Writer
+from dialect_adapters.transpile.pen import Pen
 
 _SAME = (exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ)
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -23,7 +19,7 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }
 
 
-def condition(writer: Writer, node: exp.Expr, *, positive: bool = True) -> str:
+def condition(writer: Pen, node: exp.Expr, *, positive: bool = True) -> str:
     """Return an expression as a condition; `positive` where unknown and false mean the same."""
     if isinstance(node, exp.Paren):
         return f"({condition(writer, node.this, positive=positive)})"
@@ -50,7 +46,7 @@ def condition(writer: Writer, node: exp.Expr, *, positive: bool = True) -> str:
     return _truth(writer, node)
 
 
-def _truth(writer: Writer, node: exp.Expr) -> str:
+def _truth(writer: Pen, node: exp.Expr) -> str:
     """Return a value as a condition: anything but 0 and NULL is true."""
     out = writer.value(node)
     if out.form is Form.BOOL:
@@ -58,7 +54,7 @@ def _truth(writer: Writer, node: exp.Expr) -> str:
     return f"({writer.as_number(out)} <> 0)" if out.form is not Form.NULL else "(1 = NULL)"
 
 
-def _negated(writer: Writer, node: exp.Expr) -> str:
+def _negated(writer: Pen, node: exp.Expr) -> str:
     """Return NOT."""
     while isinstance(node, exp.Paren):
         node = node.this
@@ -69,7 +65,7 @@ def _negated(writer: Writer, node: exp.Expr) -> str:
     return f"(NOT {condition(writer, node, positive=False)})"
 
 
-def _is(writer: Writer, node: exp.Expr, *, negated: bool) -> str:
+def _is(writer: Pen, node: exp.Expr, *, negated: bool) -> str:
     """Return IS: NULLs are values there."""
     other = node.expression
     if isinstance(other, exp.Null):
@@ -83,14 +79,14 @@ def _is(writer: Writer, node: exp.Expr, *, negated: bool) -> str:
     return writer.spell.is_same(*texts, negated=negated)
 
 
-def _between(writer: Writer, node: exp.Between, *, positive: bool) -> str:
+def _between(writer: Pen, node: exp.Between, *, positive: bool) -> str:
     """Return BETWEEN as its two comparisons."""
     low = comparing.compare(writer, ">=", node.this, node.args["low"], positive=positive)
     high = comparing.compare(writer, "<=", node.this, node.args["high"], positive=positive)
     return f"({low} AND {high})"
 
 
-def _in(writer: Writer, node: exp.In, *, positive: bool, negated: bool) -> str:
+def _in(writer: Pen, node: exp.In, *, positive: bool, negated: bool) -> str:
     """Return IN: a list as comparisons by the left side's affinity, a query by the affinities of both."""
     word = "NOT " if negated else ""
     if isinstance(node.this, exp.Tuple):
@@ -108,7 +104,7 @@ def _in(writer: Writer, node: exp.In, *, positive: bool, negated: bool) -> str:
     return f"({word}({' OR '.join(tests)}))"
 
 
-def _in_query(writer: Writer, left: exp.Expr, query: exp.Expr, *, negated: bool) -> str:
+def _in_query(writer: Pen, left: exp.Expr, query: exp.Expr, *, negated: bool) -> str:
     """Return IN over a query, in a derived table where it is cut or converted."""
     inner = query.this if isinstance(query, exp.Subquery) else query
     column: exp.Expr = _leftmost(inner).expressions[0]
@@ -130,7 +126,7 @@ def _in_query(writer: Writer, left: exp.Expr, query: exp.Expr, *, negated: bool)
     return _in_converted(writer, left, out, text, form, other, word)
 
 
-def _in_converted(writer: Writer, left: exp.Expr, out: Out, text: str, form: Form, other: Typed, word: str) -> str:
+def _in_converted(writer: Pen, left: exp.Expr, out: Out, text: str, form: Form, other: Typed, word: str) -> str:
     """Return IN between a number and texts: texts that are numerals count as numbers, others equal none."""
     one = writer.typed(left)
     if not (one.affinity.numeric or other.affinity.numeric or (one.stores & TEXT and one.stores & NUMBER)):
@@ -150,7 +146,7 @@ def _in_converted(writer: Writer, left: exp.Expr, out: Out, text: str, form: For
     return f"(CASE WHEN {text_row} THEN 1 = 1 ELSE {converted} NOT IN {listed} END)"
 
 
-def _like(writer: Writer, node: exp.Expr) -> str:
+def _like(writer: Pen, node: exp.Expr) -> str:
     """Return LIKE: ASCII letters match in either case, others only themselves."""
     escape = None
     if isinstance(node, exp.Escape):
@@ -169,7 +165,7 @@ def _like(writer: Writer, node: exp.Expr) -> str:
     return writer.spell.like(value, pattern, escape)
 
 
-def _glob(writer: Writer, node: exp.Glob) -> str:
+def _glob(writer: Pen, node: exp.Glob) -> str:
     """Return GLOB as a regular expression; only a written pattern can be turned into one."""
     if not isinstance(node.expression, exp.Literal):
         raise Refused("GLOB with a computed pattern")

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from dialect_adapters.transpile.facts import Form, Refused
-
-if TYPE_CHECKING:
-    from dialect_adapters.transpile.writing import Writer
+from dialect_adapters.transpile.pen import Pen
 
 Written = tuple[str, Form]
 
@@ -20,7 +17,7 @@ _SHIFT = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*(year|month|day|hour|minute|seco
 _UNIT = re.compile(r"\s*(year|month|day|hour|minute|second)s?\s*$", re.IGNORECASE)
 
 
-def _moment(writer: Writer, arguments: list[exp.Expr]) -> str:
+def _moment(writer: Pen, arguments: list[exp.Expr]) -> str:
     """Return the moment of a time value and its modifiers."""
     if not arguments or (isinstance(arguments[0], exp.Literal) and arguments[0].name.lower() == "now"):
         moment = writer.spell.now()
@@ -34,7 +31,7 @@ def _moment(writer: Writer, arguments: list[exp.Expr]) -> str:
     return moment
 
 
-def _modified(writer: Writer, moment: str, modifier: exp.Expr) -> str:
+def _modified(writer: Pen, moment: str, modifier: exp.Expr) -> str:
     """Return a moment after one modifier."""
     if isinstance(modifier, exp.Literal) and modifier.is_string:
         text = modifier.name.strip().lower()
@@ -74,23 +71,23 @@ def _piped(node: exp.Expr) -> Iterator[exp.Expr]:
         yield node
 
 
-def strftime(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def strftime(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write a moment by the fields of a format."""
     if not isinstance(arguments[0], exp.Literal):
         raise Refused("strftime() with a computed format")
     return writer.date_text(_moment(writer, arguments[1:]), arguments[0].name), Form.TEXT
 
 
-def date_function(pattern: str) -> Callable[[Writer, list[exp.Expr]], Written]:
+def date_function(pattern: str) -> Callable[[Pen, list[exp.Expr]], Written]:
     """Return the writer of date(), time() or datetime()."""
 
-    def written(writer: Writer, arguments: list[exp.Expr]) -> Written:
+    def written(writer: Pen, arguments: list[exp.Expr]) -> Written:
         """Write it as text."""
         return writer.date_text(_moment(writer, arguments), pattern), Form.TEXT
 
     return written
 
 
-def julianday(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def julianday(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write a moment as its Julian day number."""
     return writer.spell.julian(_moment(writer, arguments)), Form.REAL

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from dialect_adapters.transpile import dates
 from dialect_adapters.transpile.facts import BLOB, INTEGER, NUMBER, Form, Refused
+from dialect_adapters.transpile.pen import Pen
 from dialect_adapters.transpile.scopes import is_aggregate
-
-if TYPE_CHECKING:
-    from dialect_adapters.transpile.writing import Writer
 
 Written = tuple[str, Form]
 OVER = "\0over\0"
@@ -22,7 +19,7 @@ OVER = "\0over\0"
 _RANKS = frozenset(["row_number", "rank", "dense_rank", "ntile", "percent_rank", "cume_dist"])
 
 
-def call(writer: Writer, node: exp.Expr, *, only: exp.Expr | None = None, windowed: bool = False) -> Written:
+def call(writer: Pen, node: exp.Expr, *, only: exp.Expr | None = None, windowed: bool = False) -> Written:
     """Return a function call; `only` is a FILTER's condition, `windowed` that a window definition follows.
 
     Raises:
@@ -41,14 +38,12 @@ def call(writer: Writer, node: exp.Expr, *, only: exp.Expr | None = None, window
     return written(writer, arguments)
 
 
-def _aggregate(
-    writer: Writer, name: str, arguments: list[exp.Expr], only: exp.Expr | None, *, windowed: bool
-) -> Written:
+def _aggregate(writer: Pen, name: str, arguments: list[exp.Expr], only: exp.Expr | None, *, windowed: bool) -> Written:
     """Return an aggregate over the rows a FILTER keeps."""
     argument = arguments[0] if arguments else exp.Star()
     distinct = isinstance(argument, exp.Distinct)
     inner = argument.expressions[0] if distinct else argument
-    group = writer.groups[-1]
+    group = writer.group
     group.inside += 0 if windowed else 1
     try:
         condition = writer.condition(only) if only is not None else None
@@ -76,7 +71,7 @@ def _kept(condition: str | None, value: str) -> str:
 
 
 def _aggregated(
-    writer: Writer,
+    writer: Pen,
     name: str,
     inner: exp.Expr,
     rest: list[exp.Expr],
@@ -109,7 +104,7 @@ def _aggregated(
     return f"AVG({value})", Form.REAL
 
 
-def _extreme(writer: Writer, name: str, inner: exp.Expr, condition: str | None) -> Written:
+def _extreme(writer: Pen, name: str, inner: exp.Expr, condition: str | None) -> Written:
     """Return MIN or MAX; in a column of numbers and texts every number is less than every text."""
     out, kind = writer.value(inner), writer.typed(inner)
     word = name.upper()
@@ -127,7 +122,7 @@ def _extreme(writer: Writer, name: str, inner: exp.Expr, condition: str | None) 
     return writer.spell.first(out.sql, Form.TEXT, [rank, *writer.sort_keys(key)[1:]]), Form.TEXT
 
 
-def _window(writer: Writer, name: str, arguments: list[exp.Expr]) -> Written:
+def _window(writer: Pen, name: str, arguments: list[exp.Expr]) -> Written:
     """Return a window function."""
     if name in _RANKS:
         form = Form.REAL if name in ("percent_rank", "cume_dist") else Form.INT
@@ -142,7 +137,7 @@ def _window(writer: Writer, name: str, arguments: list[exp.Expr]) -> Written:
     raise Refused(f"window function {name}()")
 
 
-def _form(writer: Writer, arguments: list[exp.Expr]) -> Form:
+def _form(writer: Pen, arguments: list[exp.Expr]) -> Form:
     """Return the one form that holds all arguments."""
     forms = {writer.value(one).form for one in arguments} - {Form.NULL}
     if Form.BYTES in forms and len(forms) > 1:
@@ -154,16 +149,16 @@ def _form(writer: Writer, arguments: list[exp.Expr]) -> Form:
     return Form.INT if forms <= {Form.INT, Form.BOOL} else Form.REAL if forms != {Form.BYTES} else Form.BYTES
 
 
-def _coalesce(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _coalesce(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write coalesce() and ifnull()."""
     form = _form(writer, arguments)
     return f"COALESCE({', '.join(writer.as_form(one, form) for one in arguments)})", form
 
 
-def _scalar_extreme(greatest: bool) -> Callable[[Writer, list[exp.Expr]], Written]:
+def _scalar_extreme(greatest: bool) -> Callable[[Pen, list[exp.Expr]], Written]:
     """Return the writer of min() or max() with several arguments."""
 
-    def written(writer: Writer, arguments: list[exp.Expr]) -> Written:
+    def written(writer: Pen, arguments: list[exp.Expr]) -> Written:
         """Write it; numbers and texts among each other have no counterpart."""
         forms = {writer.value(one).form for one in arguments}
         if Form.TEXT in forms and forms - {Form.TEXT, Form.NULL}:
@@ -174,7 +169,7 @@ def _scalar_extreme(greatest: bool) -> Callable[[Writer, list[exp.Expr]], Writte
     return written
 
 
-def _iif(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _iif(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write iif() as CASE."""
     form = _form(writer, arguments[1:])
     test, then = writer.condition(arguments[0]), writer.as_form(arguments[1], form)
@@ -182,7 +177,7 @@ def _iif(writer: Writer, arguments: list[exp.Expr]) -> Written:
     return f"(CASE WHEN {test} THEN {then} ELSE {other} END)", form
 
 
-def _nullif(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _nullif(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write nullif(): by SQLite's comparison."""
     out = writer.value(arguments[0])
     equal = writer.condition(_equality(*arguments))
@@ -198,39 +193,39 @@ def _equality(one: exp.Expr, other: exp.Expr) -> exp.Expr:
     return made
 
 
-def _abs(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _abs(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write abs()."""
     form = Form.INT if writer.typed(arguments[0]).stores <= INTEGER else Form.REAL
     return f"ABS({writer.number(arguments[0])})", form
 
 
-def _round(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _round(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write round(): a real, whatever goes in."""
     digits = writer.number(arguments[1]) if len(arguments) > 1 else "0"
     return writer.spell.rounded(writer.spell.real(writer.number(arguments[0])), digits), Form.REAL
 
 
-def _text_call(word: str) -> Callable[[Writer, list[exp.Expr]], Written]:
+def _text_call(word: str) -> Callable[[Pen, list[exp.Expr]], Written]:
     """Return the writer of a text function that every engine has under this name."""
 
-    def written(writer: Writer, arguments: list[exp.Expr]) -> Written:
+    def written(writer: Pen, arguments: list[exp.Expr]) -> Written:
         """Write it over texts."""
         return f"{word}({', '.join(writer.text(one) for one in arguments)})", Form.TEXT
 
     return written
 
 
-def _lower(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _lower(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write lower()."""
     return writer.spell.lower(writer.text(arguments[0])), Form.TEXT
 
 
-def _upper(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _upper(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write upper()."""
     return writer.spell.upper(writer.text(arguments[0])), Form.TEXT
 
 
-def _length(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _length(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write length(): of a blob made of text it counts bytes."""
     inner = arguments[0]
     if isinstance(inner, exp.Cast) and not writer.typed(inner).stores - BLOB:
@@ -238,28 +233,28 @@ def _length(writer: Writer, arguments: list[exp.Expr]) -> Written:
     return writer.spell.length(writer.text(arguments[0])), Form.INT
 
 
-def _instr(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _instr(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write instr()."""
     return writer.spell.position(writer.text(arguments[0]), writer.text(arguments[1])), Form.INT
 
 
-def _substr(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _substr(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write substr()."""
     start = _bare_number(writer, arguments[1])
     length = _bare_number(writer, arguments[2]) if len(arguments) > 2 else None
     return writer.spell.substring(writer.text(arguments[0]), start, length), Form.TEXT
 
 
-def _bare_number(writer: Writer, node: exp.Expr) -> str:
+def _bare_number(writer: Pen, node: exp.Expr) -> str:
     """Return a number without parentheses where it is written as a literal."""
     text = writer.number(node)
     return text[1:-1] if re.fullmatch(r"\(-\d+\)", text) else text
 
 
-def _trim(side: str) -> Callable[[Writer, list[exp.Expr]], Written]:
+def _trim(side: str) -> Callable[[Pen, list[exp.Expr]], Written]:
     """Return the writer of trim(), ltrim() or rtrim()."""
 
-    def written(writer: Writer, arguments: list[exp.Expr]) -> Written:
+    def written(writer: Pen, arguments: list[exp.Expr]) -> Written:
         """Write it; without letters it takes spaces."""
         letters = writer.text(arguments[1]) if len(arguments) > 1 else writer.spell.literal(" ")
         return writer.spell.trimmed(writer.text(arguments[0]), letters, side), Form.TEXT
@@ -267,7 +262,7 @@ def _trim(side: str) -> Callable[[Writer, list[exp.Expr]], Written]:
     return written
 
 
-def _typeof(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _typeof(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write typeof() by what the column stores."""
     kind, out = writer.typed(arguments[0]), writer.value(arguments[0])
     words = {"i": "integer", "r": "real", "t": "text", "b": "blob"}
@@ -278,27 +273,27 @@ def _typeof(writer: Writer, arguments: list[exp.Expr]) -> Written:
     raise Refused("typeof() of a column with several storage classes")
 
 
-def _char(writer: Writer, arguments: list[exp.Expr]) -> Written:
+def _char(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write char() of written code points."""
     if not all(isinstance(one, exp.Literal) and one.name.isdigit() for one in arguments):
         raise Refused("char() of computed code points")
     return writer.spell.literal("".join(chr(int(one.name)) for one in arguments)), Form.TEXT
 
 
-def _math(word: str) -> Callable[[Writer, list[exp.Expr]], Written]:
+def _math(word: str) -> Callable[[Pen, list[exp.Expr]], Written]:
     """Return the writer of a function of reals."""
 
-    def written(writer: Writer, arguments: list[exp.Expr]) -> Written:
+    def written(writer: Pen, arguments: list[exp.Expr]) -> Written:
         """Write it over doubles."""
         return f"{word}({', '.join(writer.spell.real(writer.number(one)) for one in arguments)})", Form.REAL
 
     return written
 
 
-def _whole_math(word: str) -> Callable[[Writer, list[exp.Expr]], Written]:
+def _whole_math(word: str) -> Callable[[Pen, list[exp.Expr]], Written]:
     """Return the writer of ceil() or floor(): an integer stays one."""
 
-    def written(writer: Writer, arguments: list[exp.Expr]) -> Written:
+    def written(writer: Pen, arguments: list[exp.Expr]) -> Written:
         """Write it."""
         if writer.typed(arguments[0]).stores <= INTEGER:
             return writer.number(arguments[0]), Form.INT
@@ -327,7 +322,7 @@ def regex_of_glob(pattern: str) -> str:
     return made + "$"
 
 
-_CALLS: dict[str, Callable[[Writer, list[exp.Expr]], Written]] = {
+_CALLS: dict[str, Callable[[Pen, list[exp.Expr]], Written]] = {
     "coalesce": _coalesce,
     "ifnull": _coalesce,
     "min": _scalar_extreme(greatest=False),

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from dialect_adapters.transpile import comparing, conditions, functions
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused
-
-if TYPE_CHECKING:
-    from dialect_adapters.transpile.writing import Grouping, Writer
+from dialect_adapters.transpile.pen import Grouping, Pen
 
 _SUMS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
 _BITS: dict[type[exp.Expr], str] = {
@@ -22,7 +19,7 @@ _BITS: dict[type[exp.Expr], str] = {
 }
 
 
-def value(writer: Writer, node: exp.Expr) -> Out:
+def value(writer: Pen, node: exp.Expr) -> Out:
     """Return an expression as the engine computes it."""
     group = writer.group
     if group.grouped and not group.inside and node.sql() in group.keys and not isinstance(node, exp.Literal):
@@ -42,7 +39,7 @@ def value(writer: Writer, node: exp.Expr) -> Out:
     raise Refused(f"{type(node).__name__} is not written")
 
 
-def _literal(writer: Writer, node: exp.Expr) -> Out:
+def _literal(writer: Pen, node: exp.Expr) -> Out:
     """Write a literal."""
     if node.is_string:
         return Out(writer.spell.literal(node.name), Form.TEXT)
@@ -50,28 +47,28 @@ def _literal(writer: Writer, node: exp.Expr) -> Out:
     return Out(writer.real_literal(node.name), Form.INT if whole else Form.REAL)
 
 
-def _null_value(_writer: Writer, _node: exp.Expr) -> Out:
+def _null_value(_writer: Pen, _node: exp.Expr) -> Out:
     """Write NULL."""
     return Out("NULL", Form.NULL)
 
 
-def _boolean(_writer: Writer, node: exp.Expr) -> Out:
+def _boolean(_writer: Pen, node: exp.Expr) -> Out:
     """Write a truth word: a number in SQLite."""
     return Out("1" if node.this else "0", Form.INT)
 
 
-def _blob(_writer: Writer, node: exp.Expr) -> Out:
+def _blob(_writer: Pen, node: exp.Expr) -> Out:
     """Refuse a blob literal: engines spell and compare them apart."""
     raise Refused(f"the blob literal x'{node.name}'")
 
 
-def _paren(writer: Writer, node: exp.Expr) -> Out:
+def _paren(writer: Pen, node: exp.Expr) -> Out:
     """Write parentheses."""
     out = writer.value(node.this)
     return Out(f"({out.sql})", out.form)
 
 
-def _column(writer: Writer, node: exp.Expr) -> Out:
+def _column(writer: Pen, node: exp.Expr) -> Out:
     """Write a column; one that a group does not determine takes some row's value, as SQLite's bare columns do."""
     facts: ColumnFacts = node.meta["column"]
     if facts.form is Form.OTHER:
@@ -83,7 +80,7 @@ def _column(writer: Writer, node: exp.Expr) -> Out:
     return Out(_bare(writer, text, facts.form, group) if bare else text, facts.form)
 
 
-def _bare(writer: Writer, text: str, form: Form, group: Grouping) -> str:
+def _bare(writer: Pen, text: str, form: Form, group: Grouping) -> str:
     """Return a bare column: from the row of the one MIN or MAX, else from any row."""
     if group.extreme is None:
         return writer.spell.any_value(text)
@@ -98,7 +95,7 @@ def _bare(writer: Writer, text: str, form: Form, group: Grouping) -> str:
         group.inside -= 1
 
 
-def _negative(writer: Writer, node: exp.Expr) -> Out:
+def _negative(writer: Pen, node: exp.Expr) -> Out:
     """Write a negation."""
     form = Form.INT if writer.typed(node).stores <= INTEGER else Form.REAL
     if isinstance(node.this, exp.Literal) and not node.this.is_string:
@@ -106,13 +103,13 @@ def _negative(writer: Writer, node: exp.Expr) -> Out:
     return Out(f"(- {writer.number(node.this)})", form)
 
 
-def _sum(writer: Writer, node: exp.Expr, operator: str) -> Out:
+def _sum(writer: Pen, node: exp.Expr, operator: str) -> Out:
     """Write a sum, difference or product."""
     form = Form.INT if writer.typed(node).stores <= INTEGER else Form.REAL
     return Out(f"({writer.number(node.this)} {operator} {writer.number(node.expression)})", form)
 
 
-def _divided(writer: Writer, node: exp.Expr) -> Out:
+def _divided(writer: Pen, node: exp.Expr) -> Out:
     """Write a division: whole where both sides are whole, in this row where that depends on it."""
     one, other = writer.number(node.this), writer.number(node.expression)
     kinds = [writer.typed(child).stores for child in (node.this, node.expression)]
@@ -130,7 +127,7 @@ def _divided(writer: Writer, node: exp.Expr) -> Out:
     return Out(exact, Form.REAL)
 
 
-def _remainder(writer: Writer, node: exp.Expr) -> Out:
+def _remainder(writer: Pen, node: exp.Expr) -> Out:
     """Write a remainder: SQLite cuts both sides to integers, and gives a real where one was real."""
     whole = writer.typed(node).stores <= INTEGER
     one, other = (
@@ -141,19 +138,19 @@ def _remainder(writer: Writer, node: exp.Expr) -> Out:
     return Out(rest, Form.INT) if whole else Out(writer.spell.real(rest), Form.REAL)
 
 
-def _piped(writer: Writer, node: exp.Expr) -> Out:
+def _piped(writer: Pen, node: exp.Expr) -> Out:
     """Write texts one behind the other."""
     return Out(writer.spell.concat([writer.text(node.this), writer.text(node.expression)]), Form.TEXT)
 
 
-def _collate(writer: Writer, node: exp.Expr) -> Out:
+def _collate(writer: Pen, node: exp.Expr) -> Out:
     """Write the value; comparisons and sort keys look at the collation themselves."""
     if node.expression.name.lower() not in ("nocase", "binary"):
         raise Refused(f"collation {node.expression.name}")
     return writer.value(node.this)
 
 
-def _case(writer: Writer, node: exp.Expr) -> Out:
+def _case(writer: Pen, node: exp.Expr) -> Out:
     """Write CASE with results of one form."""
     form = writer.form(node)
     parts = []
@@ -165,12 +162,12 @@ def _case(writer: Writer, node: exp.Expr) -> Out:
     return Out(f"(CASE {' '.join(parts)}{ending} END)", form)
 
 
-def _case_test(writer: Writer, base: exp.Expr | None, test: exp.Expr) -> str:
+def _case_test(writer: Pen, base: exp.Expr | None, test: exp.Expr) -> str:
     """Return one WHEN's condition."""
     return writer.condition(test) if base is None else comparing.compare(writer, "=", base, test, positive=True)
 
 
-def _cast(writer: Writer, node: exp.Expr) -> Out:
+def _cast(writer: Pen, node: exp.Expr) -> Out:
     """Write a cast by SQLite's rules: text by its prefix, reals cut to integers."""
     stores = writer.typed(node).stores
     if stores == INTEGER:
@@ -184,19 +181,19 @@ def _cast(writer: Writer, node: exp.Expr) -> Out:
     raise Refused("CAST to a blob")
 
 
-def _anonymous(writer: Writer, node: exp.Expr) -> Out:
+def _anonymous(writer: Pen, node: exp.Expr) -> Out:
     """Write a function."""
     sql, form = functions.call(writer, node)
     return Out(sql, form)
 
 
-def _filter(writer: Writer, node: exp.Expr) -> Out:
+def _filter(writer: Pen, node: exp.Expr) -> Out:
     """Write an aggregate over the rows that meet a condition."""
     sql, form = functions.call(writer, node.this, only=node.expression.this)
     return Out(sql, form)
 
 
-def _window(writer: Writer, node: exp.Expr) -> Out:
+def _window(writer: Pen, node: exp.Expr) -> Out:
     """Write a window function."""
     function = node.this
     if not isinstance(function, exp.Anonymous) or node.args.get("alias"):
@@ -213,17 +210,17 @@ def _window(writer: Writer, node: exp.Expr) -> Out:
     return Out(sql.replace(functions.OVER, f"OVER ({' '.join(parts)})"), form)
 
 
-def _today(writer: Writer, _node: exp.Expr) -> Out:
+def _today(writer: Pen, _node: exp.Expr) -> Out:
     """Write today's date as text."""
     return Out(writer.date_text(writer.spell.now(), "%Y-%m-%d"), Form.TEXT)
 
 
-def _this_moment(writer: Writer, _node: exp.Expr) -> Out:
+def _this_moment(writer: Pen, _node: exp.Expr) -> Out:
     """Write the moment as text."""
     return Out(writer.date_text(writer.spell.now(), "%Y-%m-%d %H:%M:%S"), Form.TEXT)
 
 
-_WRITERS: dict[type[exp.Expr], Callable[[Writer, exp.Expr], Out]] = {
+_WRITERS: dict[type[exp.Expr], Callable[[Pen, exp.Expr], Out]] = {
     exp.Literal: _literal,
     exp.Null: _null_value,
     exp.Boolean: _boolean,

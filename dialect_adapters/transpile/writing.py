@@ -9,17 +9,8 @@ from sqlglot import exp
 
 from dialect_adapters.transpile import conditions, scopes, values
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused, Typed
+from dialect_adapters.transpile.pen import Grouping
 from dialect_adapters.transpile.spelling import Spelling
-
-
-@dataclass(slots=True)
-class Grouping:
-    """The select being written: its group keys as they are read, and what a column outside them takes."""
-
-    keys: frozenset[str] = frozenset()
-    grouped: bool = False
-    extreme: exp.Anonymous | None = None
-    inside: int = 0
 
 
 @dataclass(slots=True)
