@@ -117,7 +117,7 @@ def _failed(sql: str, parsed: ParsedQuery, outcome: Outcome) -> GoldAnswer:
 
 def _key(case: Case, sql: str, pins: Pins, desk: Desk) -> GoldKey:
     """Name everything a gold answer depends on."""
-    image = desk.rules.image
+    image = desk.rules.image.holding(case.snapshot)
     return GoldKey(
         image=image.key,
         engine_version=image.catalog(case.snapshot).engine_version,

@@ -28,13 +28,22 @@ class BaseImage:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotImage:
-    """A base with data loaded: keyed by content, with one catalogue a snapshot database."""
+    """A base with data loaded: keyed by content, with one catalogue a snapshot database.
+
+    A large pack's snapshots are in several images: then `parts` are those, and a server is started from one of them.
+    """
 
     ref: str
     key: str
     dialect: str
     base: BaseImage
     catalogs: tuple[Catalog, ...]
+    parts: tuple[SnapshotImage, ...] = ()
+
+    def holding(self, snapshot_id: str) -> SnapshotImage:
+        """Return the image a server of this snapshot is started from."""
+        found = (part for part in self.parts if any(c.snapshot == snapshot_id for c in part.catalogs))
+        return next(found, self)
 
     def catalog(self, snapshot_id: str) -> Catalog:
         """Return the catalogue of one snapshot."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from cases.errors import InfrastructureError, SandboxLostError, SandboxStartError
@@ -39,6 +40,15 @@ MOST_DEAD = 64
 """How many ready servers may be found dead in a row: more than a pool ever holds."""
 
 _log = logging.getLogger("sqlassay.station")
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The server a statement needs: of which image, in which mode, shared as far as which level lets it."""
+
+    image: SnapshotImage
+    mode: Mode
+    level: IsolationLevel
 
 
 class Station:
@@ -80,7 +90,7 @@ class Station:
             """Run it once."""
             return server.run(snapshot_id, sql, limits, pins, plain=care is Care.PLAIN, flagged=care is Care.FLAGGED)
 
-        return self._tried(attempt, self._mode, level)
+        return self._tried(attempt, _Wanted(self._image.holding(snapshot_id), self._mode, level))
 
     def change(self, snapshot_id: str, change: Change, limits: Limits, pins: Pins, *, trusted: bool = False) -> Outcome:
         """Run one change on a WRITE-mode server of its own, thrown away at once, and return what it left.
@@ -102,7 +112,8 @@ class Station:
             outcome = server.change(snapshot_id, change, limits, pins)
             return Ran(outcome, tainted=again and (not renewed or isinstance(outcome, Failure)))
 
-        return self._tried(attempt, Mode.WRITE, "run" if again else "statement")
+        level: IsolationLevel = "run" if again else "statement"
+        return self._tried(attempt, _Wanted(self._image.holding(snapshot_id), Mode.WRITE, level))
 
     def rest(self) -> None:
         """End what belongs to one case: its server, where it has one of its own, is thrown away."""
@@ -110,11 +121,11 @@ class Station:
         if held is not None:
             self._pool.release(held, again=False)
 
-    def _tried(self, attempt: Callable[[PooledServer], Ran], mode: Mode, level: IsolationLevel) -> Outcome:
+    def _tried(self, attempt: Callable[[PooledServer], Ran], wanted: _Wanted) -> Outcome:
         """Run a statement, once more where its server is lost and it is not to blame."""
         for number in range(LOST_ATTEMPTS):
             try:
-                return self._once(attempt, mode, level, doubtful=number > 0)
+                return self._once(attempt, wanted, doubtful=number > 0)
             except SandboxLostError as lost:
                 _log.warning("sandbox lost, a fresh one takes over: %s", lost)
                 reason = str(lost)
@@ -123,33 +134,31 @@ class Station:
             remedy="Run `sqlassay doctor`; the statement may need more memory than the sandbox has",
         )
 
-    def _once(
-        self, attempt: Callable[[PooledServer], Ran], mode: Mode, level: IsolationLevel, *, doubtful: bool
-    ) -> Outcome:
+    def _once(self, attempt: Callable[[PooledServer], Ran], wanted: _Wanted, *, doubtful: bool) -> Outcome:
         """Lease a server as the level asks, run the statement, and give the server back or up."""
-        server = self._sound(mode, level) if doubtful else self._leased(mode, level)
+        server = self._sound(wanted) if doubtful else self._leased(wanted)
         ran = None
         try:
             ran = attempt(server)
         finally:  # a loss, a broken setup, Ctrl-C: a server is never kept unless its statement is known to be over
             spoilt = ran is None or ran.tainted
-            if level == "case" and not spoilt:
+            if wanted.level == "case" and not spoilt:
                 self._held = server
             else:
-                self._pool.release(server, again=level == "run", tainted=spoilt)
+                self._pool.release(server, again=wanted.level == "run", tainted=spoilt)
         if ran.drift:
             self._drift.extend(ran.drift)
             self._pool.note(ran.drift)
         return ran.outcome
 
-    def _sound(self, mode: Mode, level: IsolationLevel) -> PooledServer:
+    def _sound(self, wanted: _Wanted) -> PooledServer:
         """Lease a server that answers: whatever ended one may have ended the others that are kept ready.
 
         Raises:
             SandboxStartError: none comes up.
         """
         for _ in range(MOST_DEAD):
-            server = self._leased(mode, level)
+            server = self._leased(wanted)
             if server.answers():
                 return server
             self._pool.release(server, again=False, tainted=True)
@@ -157,11 +166,12 @@ class Station:
             f"{MOST_DEAD} servers ended one after the other", remedy="Run `sqlassay doctor`: something ends them"
         )
 
-    def _leased(self, mode: Mode, level: IsolationLevel) -> PooledServer:
+    def _leased(self, wanted: _Wanted) -> PooledServer:
         """Return the case's own server where it has one; nothing is held while another is waited for."""
         held, self._held = self._held, None
-        if held is not None and level == "case" and held.mode is mode:
+        alike = held is not None and held.mode is wanted.mode and held.image == wanted.image
+        if held is not None and alike and wanted.level == "case":
             return held
         if held is not None:
             self._pool.release(held, again=False)
-        return self._pool.lease(self._image, mode, fresh=level != "run")
+        return self._pool.lease(wanted.image, wanted.mode, fresh=wanted.level != "run")

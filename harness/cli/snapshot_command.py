@@ -34,6 +34,7 @@ def build(pack: str, **options: str | None) -> int:
     from harness.run.options import options_from, resolve
     from sandboxes.images.choice import BaseChoice
     from sandboxes.opening import open_provider
+    from sandboxes.shares import prepare_shares
 
     given = {name: value for name, value in options.items() if value is not None}
     asked = options_from(given, file=None, names="--")
@@ -44,11 +45,12 @@ def build(pack: str, **options: str | None) -> int:
     with screen() as live:
         provider = open_provider(adapter.recipe, config.sandbox, live.notice, engine=config.engine, bases=bases)
         try:
-            image = provider.prepare(adapter, loaded.snapshots, live.notice)
+            image = prepare_shares(provider, adapter, loaded.snapshots, live.notice)
         finally:
             provider.close()
-    tables = sum(len(catalog.tables) for catalog in image.catalogs)
-    click.echo(f"{image.ref}  {len(image.catalogs)} snapshots, {tables} tables")
+    for part in image.parts or (image,):
+        tables = sum(len(catalog.tables) for catalog in part.catalogs)
+        click.echo(f"{part.ref}  {len(part.catalogs)} snapshots, {tables} tables")
     return 0
 
 

@@ -25,6 +25,7 @@ from sandboxes.images.choice import BaseChoice
 from sandboxes.opening import open_provider
 from sandboxes.pool import Pool
 from sandboxes.pool_size import PoolSize, pool_size
+from sandboxes.shares import prepare_shares
 from sandboxes.station import Station
 
 
@@ -58,19 +59,25 @@ class Bench:
         Raises:
             SandboxStartError: none comes up.
         """
-        return pool.look(self.image, Mode.READ)
+        return pool.look(next(iter(self.image.parts), self.image), Mode.READ)
 
     def warm(self, pool: Pool, cases: Sequence[Case], jobs: int) -> None:
         """Have the servers booted ahead that judging these cases, one for each task, will ask for."""
+        pool.left(len(cases))
+        for image in self.image.parts or (self.image,):
+            held = {catalog.snapshot for catalog in image.catalogs}
+            self._warm(pool, image, [case for case in cases if case.snapshot in held], jobs)
+
+    def _warm(self, pool: Pool, image: SnapshotImage, cases: Sequence[Case], jobs: int) -> None:
+        """Have the servers of one image booted ahead."""
         queries = [self.rules.isolation(case) for case in cases if case.query_type == "dql"]
         shared = queries.count("run")
-        pool.left(len(cases))
         if shared:
-            pool.warm(self.image, Mode.READ, min(jobs, shared), at_once=True)
+            pool.warm(image, Mode.READ, min(jobs, shared), at_once=True)
         if len(queries) > shared:
-            pool.warm(self.image, Mode.READ, len(queries) - shared)
+            pool.warm(image, Mode.READ, len(queries) - shared)
         if len(cases) > len(queries):
-            pool.warm(self.image, Mode.WRITE, len(cases) - len(queries))
+            pool.warm(image, Mode.WRITE, len(cases) - len(queries))
 
 
 def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: datetime | None = None) -> Bench:
@@ -91,7 +98,7 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: 
         runtime=config.runtime,
         bases=BaseChoice(config.pull, config.mirror, config.images_lock),
     )
-    image = provider.prepare(adapter, pack.snapshots, screen.notice)
+    image = prepare_shares(provider, adapter, pack.snapshots, screen.notice)
     rules = Rules(
         dialect=config.dialect,
         grammar=adapter.rules,

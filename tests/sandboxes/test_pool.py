@@ -70,10 +70,11 @@ class Provider:
 
 @pytest.fixture
 def provider():
+    before = set(threading.enumerate())
     made = Provider()
     yield made
     assert made.living == set(), "every server is gone at the end"
-    assert [t.name for t in threading.enumerate() if t.name.startswith("sqlassay-")] == []
+    assert [t.name for t in threading.enumerate() if t not in before and t.name.startswith("sqlassay-")] == []
 
 
 def opened(provider: Provider, *, most: int = 4, ahead: int = 0) -> Pool:
