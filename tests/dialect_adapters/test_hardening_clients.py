@@ -28,7 +28,14 @@ TWO = "SELECT 1; DELETE FROM orders WHERE id = 1"
 def ranges() -> Iterator[Callable[[str], Range]]:
     """Each engine, prepared when first asked for."""
     made: dict[str, Range] = {}
-    yield lambda dialect: made.setdefault(dialect, Range(dialect))
+
+    def of(dialect: str) -> Range:
+        """Return one engine."""
+        if dialect not in made:
+            made[dialect] = Range(dialect)
+        return made[dialect]
+
+    yield of
     for ground in made.values():
         ground.provider.close()
 
