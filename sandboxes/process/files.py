@@ -8,6 +8,7 @@ from pathlib import Path
 from cases.errors import InfrastructureError
 from dialect_adapters.contract import Adapter, Mode, ServerRecipe
 from sandboxes.contract import Isolation, SnapshotImage
+from sandboxes.process.cgroups import Caps, groups_work
 from sandboxes.process.images import image_data
 from sandboxes.process.interpreter import Interpreter, host_interpreter
 from sandboxes.process.jail import Jailer, JailSpec, find_jailer
@@ -36,8 +37,10 @@ def files_plan(adapter: Adapter, image: SnapshotImage, mode: Mode, *, room_mb: i
     space = _space(image) + room_mb * MIB if mode is Mode.WRITE else 0
     spec = _spec(adapter.recipe, mode, host_interpreter(), image_data(image), space)
     jailer = find_jailer(_probe(spec))
+    caps = Caps(adapter.recipe.memory_mb * MIB + space, adapter.recipe.pids) if groups_work() else None
     # The worker itself gives up root where the way to jail leaves that to it.
-    return Plan(replace(spec, argv=(*spec.argv, *jailer.user_option)), jailer, isolation(jailer, space))
+    spec = replace(spec, argv=(*spec.argv, *jailer.user_option))
+    return Plan(spec, jailer, isolation(jailer, space, caps), caps=caps)
 
 
 def _spec(recipe: ServerRecipe, mode: Mode, interpreter: Interpreter, data: Path, space: int) -> JailSpec:
@@ -69,9 +72,9 @@ def _space(image: SnapshotImage) -> int:
     return sum(path.stat().st_size for path in image_data(image).iterdir()) * 2
 
 
-def isolation(jailer: Jailer, space: int) -> Isolation:
+def isolation(jailer: Jailer, space: int, caps: Caps | None = None) -> Isolation:
     """Say how a worker is isolated, and which limits are off here."""
     writing = f"a copy of the data in memory, {space // MIB} MiB at most" if space else "no file may be written"
-    limits = (*_LIMITS, writing, *((FILTER,) if jailer.filtered else ()))
-    missing = (MEMORY,) if jailer.filtered else (FILTER, MEMORY)
+    limits = (*_LIMITS, writing, *((FILTER,) if jailer.filtered else ()), *(caps.described if caps else ()))
+    missing = (*(() if jailer.filtered else (FILTER,)), *(() if caps else (MEMORY,)))
     return Isolation("process", jailer.description, "none", limits, missing)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sandboxes.contract import Isolation
+from sandboxes.process.cgroups import Caps
 from sandboxes.process.jail import Jailer, JailSpec
 
 MIB = 1024 * 1024
@@ -18,7 +19,8 @@ class Plan:
     """A jail, the way to make it, and what the report says of it.
 
     `serves` is the folder inside in which the program makes its own socket, of the name `socket`; a program that has
-    none inherits a socket of ours. `password` is the secret of the image.
+    none inherits a socket of ours. `password` is the secret of the image. `caps` hold for all its processes together,
+    where a control group can be made.
     """
 
     spec: JailSpec
@@ -27,6 +29,7 @@ class Plan:
     serves: str = ""
     socket: str = ""
     password: str = ""
+    caps: Caps | None = None
 
     def showing(self, host: Path, inside: str) -> Plan:
         """Return the same plan with one more path to read."""

@@ -21,6 +21,7 @@ from sandboxes.contract import Notice, Sandbox, SnapshotImage
 from sandboxes.holds import hold
 from sandboxes.labels import owner
 from sandboxes.locks import RunLock, remove_free
+from sandboxes.process.cgroups import Group, make_group
 from sandboxes.process.clusters import prepare_cluster
 from sandboxes.process.files import files_plan
 from sandboxes.process.images import prepare_image
@@ -127,7 +128,9 @@ class ProcessProvider:
         """Start the worker in its jail, with a socket of ours or of its own and a pipe whose closing ends it."""
         folder = new_folder(owner(run_id, self._lock(run_id).path, time.time(), hours=_EXPIRY_HOURS))
         reading, writing = os.pipe()
+        group = None
         try:
+            group = _grouped(plan)
             plan, endpoint, built = _laid_out(plan, folder, files)
             with contextlib.ExitStack() as opened:
                 log = opened.enter_context((folder / LOG).open("wb"))
@@ -138,10 +141,13 @@ class ProcessProvider:
                 inherited = ("--listen-fd", str(fds[0]), "--control-fd", "0") if fds else ()
                 command = plan.jailer.command(replace(plan.spec, argv=(*plan.spec.argv, *inherited)))
                 filled, filters = opened.enter_context(plan.jailer.opened_filter(command))
+                filled = group.joining(filled) if group is not None else filled
                 process = self._spawned(filled, reading, log.fileno(), (*fds, *filters))
         except BaseException as error:  # also Ctrl-C: a worker that is not handed out ends with its pipe
             os.close(writing)
             shutil.rmtree(folder, ignore_errors=True)
+            if group is not None:
+                group.remove()
             if isinstance(error, OSError):
                 raise InfrastructureError(
                     f"the jail cannot be started: {error.strerror}", remedy="Run `sqlassay doctor`"
@@ -149,7 +155,9 @@ class ProcessProvider:
             raise
         finally:
             os.close(reading)
-        return ProcessSandbox(adapter, folder, process, writing, plan.isolation, endpoint=endpoint, built=built)
+        return ProcessSandbox(
+            adapter, folder, process, writing, plan.isolation, endpoint=endpoint, built=built, group=group
+        )
 
     def _spawned(self, command: Sequence[str], control: int, log: int, fds: Sequence[int]) -> subprocess.Popen[bytes]:
         """Return the jail's process, started in the spawner; one we could not wait for is ended as soon as it is."""
@@ -176,6 +184,20 @@ class ProcessProvider:
 def _is_files(adapter: Adapter) -> bool:
     """Return True for an engine that a Python worker runs by reading its files."""
     return adapter.recipe.kind == "files" and adapter.recipe.serve.get(Mode.READ, ())[:1] == (_PROGRAM,)
+
+
+def _grouped(plan: Plan) -> Group | None:
+    """Return the control group of a plan that has caps.
+
+    Raises:
+        InfrastructureError: it cannot be made now, though one could before: a report must not promise it.
+    """
+    if plan.caps is None:
+        return None
+    group = make_group(plan.caps)
+    if group is None:
+        raise InfrastructureError("no control group could be made for a sandbox", remedy="Run `sqlassay doctor`")
+    return group
 
 
 def _laid_out(plan: Plan, folder: Path, files: Mapping[str, bytes]) -> tuple[Plan, Endpoint, Path | None]:

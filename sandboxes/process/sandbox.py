@@ -22,6 +22,7 @@ from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, Se
 from sandboxes.cache import private_folder
 from sandboxes.contract import Isolation
 from sandboxes.labels import Owner, process_start, read
+from sandboxes.process.cgroups import Group, remove, remove_forgotten
 from sandboxes.reaper import is_left_over
 
 OWNER = "owner.json"
@@ -48,10 +49,11 @@ class ProcessSandbox:
         *,
         endpoint: Endpoint,
         built: Path | None = None,
+        group: Group | None = None,
     ) -> None:
         """Take over a started worker; `control` is our end of the pipe whose closing ends it.
 
-        `built` is the file that says a jail stands whose program does not watch that pipe.
+        `built` is the file that says a jail stands whose program does not watch that pipe; `group` limits all of it.
         """
         self.id = folder.name
         self.endpoint = endpoint
@@ -60,6 +62,7 @@ class ProcessSandbox:
         self.ready = False
         self._adapter = adapter
         self._built = built
+        self.group = group
         self.folder = folder
         self._process = process
         self._control: int | None = control
@@ -73,10 +76,12 @@ class ProcessSandbox:
             raise SandboxLostError(f"the jailed worker is gone: {self.last_words()}") from error
 
     def died_of_memory(self) -> bool:
-        """Return True where a server ended because the room it may write in was full.
+        """Return True where the room that a server may write in was full, or its control group out of memory.
 
-        Memory kills no server here: a process that wants too much is refused it, and its session says so itself.
+        A process alone that wants too much is refused it, and its session says so itself.
         """
+        if self.group is not None and self.group.killed():
+            return True
         return self._built is not None and os.strerror(errno.ENOSPC) in self.last_words(_LOG_LINES)
 
     def kill(self) -> None:
@@ -93,6 +98,8 @@ class ProcessSandbox:
                 os.close(control)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=_END_SECONDS)
+            if self.group is not None:
+                self.group.remove()
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _end(self, control: int) -> None:
@@ -188,7 +195,8 @@ def note_worker(sandbox: ProcessSandbox) -> None:
     Raises:
         InfrastructureError: the folder cannot be written.
     """
-    text = json.dumps({"pid": sandbox.pid, "started": process_start(sandbox.pid)})
+    groups = [str(folder) for folder in sandbox.group.folders] if sandbox.group is not None else []
+    text = json.dumps({"pid": sandbox.pid, "started": process_start(sandbox.pid), "groups": groups})
     try:
         (sandbox.folder / WORKER).write_text(text, encoding="utf-8")
     except OSError as error:
@@ -204,6 +212,7 @@ def remove_left_over() -> Iterator[str]:
             _end_worker(folder)
             shutil.rmtree(folder, ignore_errors=True)
             yield folder.name
+    remove_forgotten()
 
 
 def _is_dead(folder: Path) -> bool:
@@ -218,8 +227,9 @@ def _is_dead(folder: Path) -> bool:
 
 
 def _end_worker(folder: Path) -> None:
-    """Kill the folder's worker, where the process of that number is still the one that was started."""
+    """Kill the folder's worker, where that process is still the one that was started, and remove its groups."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         worker = json.loads((folder / WORKER).read_text(encoding="utf-8"))
         if worker["started"] is not None and process_start(worker["pid"]) == worker["started"]:
             os.kill(worker["pid"], signal.SIGKILL)
+        remove([Path(folder) for folder in worker["groups"]])

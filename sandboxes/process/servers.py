@@ -13,6 +13,7 @@ from typing import Any
 from cases.errors import InfrastructureError
 from dialect_adapters.contract import Adapter, Mode, ServerRecipe
 from sandboxes.contract import Isolation, SnapshotImage
+from sandboxes.process.cgroups import Caps, groups_work
 from sandboxes.process.images import image_data, image_secret
 from sandboxes.process.interpreter import host_interpreter
 from sandboxes.process.jail import NOBODY, Jailer, JailSpec, find_jailer
@@ -30,7 +31,8 @@ _DEVICES = ("/dev/null", "/dev/urandom")
 _SCRATCH_MB = 256
 _SPARE_MB = 256
 _BUILD_MEMORY_MB = 2048
-_CPU = "one cpu, and a count of processes of its own (cgroup)"
+_CPU = "one cpu (cgroup)"
+_CPU_AND_COUNT = "one cpu, and a count of processes of its own (cgroup)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +96,9 @@ def server_plan(adapter: Adapter, image: SnapshotImage, mode: Mode, *, room_mb: 
         baked = (str(data), _baked(recipe))
         spec = replace(spec, paths=(*spec.paths, baked), writable=((posixpath.dirname(recipe.data_dir), room),))
     serves, socket = posixpath.split(recipe.socket)
-    return Plan(
-        spec, ground.jailer, _isolation(recipe, mode, ground, programs, room), serves, socket, image_secret(image)
-    )
+    caps = Caps(recipe.memory_mb * MIB + room, recipe.pids) if groups_work() else None
+    said = _isolation(recipe, mode, ground, programs, room, caps)
+    return Plan(spec, ground.jailer, said, serves, socket, image_secret(image), caps)
 
 
 def build_plan(recipe: ServerRecipe, programs: Programs, ground: Ground, data: Path, password: str) -> Plan:
@@ -112,7 +114,7 @@ def build_plan(recipe: ServerRecipe, programs: Programs, ground: Ground, data: P
     }
     spec = _spec(recipe, (*programs.paths, *programs.shell), ground, settings)
     spec = replace(spec, shared=((str(data), recipe.data_dir),))
-    isolation = _isolation(recipe, Mode.BUILD, ground, programs, 0)
+    isolation = _isolation(recipe, Mode.BUILD, ground, programs, 0, None)
     return Plan(spec, ground.jailer, isolation, serves, socket, password)
 
 
@@ -177,13 +179,15 @@ def _size(data: Path) -> int:
     return sum(path.lstat().st_size for path in data.rglob("*") if path.is_file())
 
 
-def _isolation(recipe: ServerRecipe, mode: Mode, ground: Ground, programs: Programs, room: int) -> Isolation:
+def _isolation(
+    recipe: ServerRecipe, mode: Mode, ground: Ground, programs: Programs, room: int, caps: Caps | None
+) -> Isolation:
     """Say how a server is isolated, and which limits are off here."""
-    counted = f"{recipe.pids} processes" if not ground.jailer.as_root else ""
+    alone = not ground.jailer.as_root
     limits = (
         f"{recipe.dialect} {programs.version} ({programs.source})",
+        *(caps.described if caps else (f"{recipe.pids} processes",) if alone else ()),
         f"address space {recipe.memory_mb + _SPARE_MB} MiB a process",
-        counted,
         f"{OPEN_FILES} open files",
         "no shell",
         "read-only view of interpreter and server",
@@ -194,8 +198,7 @@ def _isolation(recipe: ServerRecipe, mode: Mode, ground: Ground, programs: Progr
     )
     missing = (
         "" if ground.jailer.filtered else FILTER,
-        MEMORY,
-        _CPU if ground.jailer.as_root else "one cpu (cgroup)",
+        *(() if caps else (MEMORY, _CPU if alone else _CPU_AND_COUNT)),
         "" if programs.preload else "a clock that can be pinned (libfaketime)",
     )
     return Isolation("process", ground.description, "none", tuple(filter(None, limits)), tuple(filter(None, missing)))

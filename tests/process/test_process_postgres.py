@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import shutil
@@ -24,17 +25,18 @@ from cases.outcome import Failure
 from cases.relation import Row
 from cases.verdicts import FailureKind
 from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.execute import Change, Workshop, execute_change
+from dialect_adapters.execute import Change, Workshop, execute, execute_change
 from dialect_adapters.postgres.adapter import PostgresAdapter
 from dialect_adapters.postgres.recipe import RECIPE
 from sandboxes.contract import Sandbox
 from sandboxes.inventory import images
 from sandboxes.process import clusters, servers
+from sandboxes.process.cgroups import groups_work
 from sandboxes.process.images import image_data
 from sandboxes.process.jail import NOBODY, Jailer
 from sandboxes.process.programs import host_programs
 from sandboxes.process.provider import ProcessProvider
-from sandboxes.process.sandbox import runs_root
+from sandboxes.process.sandbox import WORKER, runs_root
 from sandboxes.process.servers import Ground
 from sandboxes.process.syscalls import filter_program
 
@@ -159,7 +161,9 @@ def test_it_answers_and_says_how(ground: Ground, provider: ProcessProvider) -> N
     assert said.method == f"{ground.jailer.description}, data {'layered' if ground.layered else 'copied'}"
     assert {"user nobody", "no shell", "1024 open files"} <= set(said.limits)
     assert any(limit.startswith("postgres 1") for limit in said.limits)
-    assert "one memory cap over all sessions (cgroup)" in said.missing
+    capped = any(limit.startswith("memory ") for limit in said.limits)
+    assert capped is groups_work()
+    assert ("one memory cap over all sessions (cgroup)" in said.missing) is not capped
 
 
 def test_a_change_is_seen_in_its_own_sandbox_alone(ground: Ground, provider: ProcessProvider) -> None:
@@ -230,12 +234,37 @@ def test_a_clock_is_pinned_where_it_can_be(ground: Ground, provider: ProcessProv
     assert str(moment).startswith("2020-02-29 12:30:00")
 
 
-def test_a_limit_on_processes_holds_for_a_user(ground: Ground, provider: ProcessProvider) -> None:
-    """In a user namespace a server's processes are counted apart; as root the report says that they are not."""
+def test_processes_are_counted(ground: Ground, provider: ProcessProvider) -> None:
+    """A group counts a server's processes, else a user namespace does; where there is neither the report says so."""
     said = started(provider).isolation
     counted = f"{RECIPE.pids} processes" in said.limits
-    assert counted is not ground.jailer.as_root
-    assert any("a count of processes" in line for line in said.missing) is ground.jailer.as_root
+    assert counted is (groups_work() or not ground.jailer.as_root)
+    assert any("a count of processes" in line for line in said.missing) is not counted
+
+
+@pytest.mark.skipif(not groups_work(), reason="no control groups can be made here")
+def test_a_servers_memory_is_capped(ground: Ground, provider: ProcessProvider) -> None:
+    """Many sessions together meet one cap: the kernel ends the greedy one, which is called a limit and no fault."""
+    sandbox = started(provider, Mode.WRITE)
+    group = getattr(sandbox, "group", None)
+    assert group is not None
+    assert sandbox.died_of_memory() is False
+    names = ("memory.current", "memory.max"), ("memory.usage_in_bytes", "memory.limit_in_bytes")
+    used, limit = next(
+        (group.folders[0] / a, group.folders[0] / b) for a, b in names if (group.folders[0] / b).exists()
+    )
+    limit.write_text(str(int(used.read_text()) + 32 * 1024 * 1024))
+    executed = execute(
+        lambda: sandbox.open("w", Role.HARNESS, Pins()),
+        "SELECT length(string_agg(repeat('x', 10000000), '')) FROM generate_series(1, 20)",
+        LIMITS,
+        kill=sandbox.kill,
+        died_of_memory=sandbox.died_of_memory,
+    )
+    assert isinstance(executed.outcome, Failure)
+    assert executed.outcome.kind is FailureKind.RESOURCE_LIMIT
+    sandbox.destroy()
+    assert not any(folder.exists() for folder in group.folders)
 
 
 def test_nothing_runs_after_close(ground: Ground, provider: ProcessProvider, tmp_path: Path) -> None:
@@ -336,8 +365,11 @@ def test_a_killed_harness_leaves_no_server(provider: ProcessProvider, cache: Pat
         sandbox_id = next(line.strip() for line in lines if line.startswith("run-1"))
         assert len(holders(tmp_path)) >= 3
         harness.send_signal(signal.SIGKILL)
+        groups = json.loads((runs_root() / sandbox_id / WORKER).read_text(encoding="utf-8"))["groups"]
+    assert bool(groups) is groups_work()
     wait_until(lambda: holders(tmp_path) == [])
     assert provider.sweep() == (sandbox_id,)
+    assert not any(Path(folder).exists() for folder in groups)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
