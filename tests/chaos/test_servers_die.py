@@ -1,0 +1,161 @@
+"""A server that is killed, starved or stopped in the middle of a run costs time, never a verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from chaos_ground import VERDICTS, Engine, Ground, wait_for
+
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
+
+
+def running(ground: Ground, dialect: str, *more: str) -> subprocess.Popen[str]:
+    """Return a run that has two results."""
+    made = ground.start(*ground.run_arguments("run", dialect, "--jobs", "1", *more), CHAOS_ASK="0.3")
+    assert wait_for(lambda: len(ground.journalled("run")) >= 2 or made.poll() is not None, 90), ground.said()
+    assert made.poll() is None, ground.said()
+    return made
+
+
+def ends_well(ground: Ground, made: subprocess.Popen[str]) -> None:
+    """See that the run ends as an undisturbed one: every verdict is right and nothing is left."""
+    assert made.wait(timeout=90) == 0, ground.said()
+    assert ground.verdicts("run") == VERDICTS
+    assert ground.settled() == []
+
+
+def kill_server(ground: Ground) -> None:
+    """Kill -9 the server process inside each of the run's sandboxes."""
+    with Engine() as api:
+        pids = [api.inspect_container(made)["State"]["Pid"] for made in ground.containers()]
+    assert any(pids)
+    for pid in filter(None, pids):
+        os.kill(pid, signal.SIGKILL)
+
+
+def kill_backends(ground: Ground) -> None:
+    """Kill -9 every process of the sandboxes but the first, as the kernel does when memory is short."""
+    with Engine() as api:
+        for made in ground.containers():
+            first = api.inspect_container(made)["State"]["Pid"]
+            for row in api.top(made)["Processes"]:
+                if int(row[1]) != first:
+                    with suppress(ProcessLookupError):
+                        os.kill(int(row[1]), signal.SIGKILL)
+
+
+def kill_container(ground: Ground) -> None:
+    """`docker kill`."""
+    with Engine() as api:
+        for made in ground.containers():
+            api.kill(made)
+
+
+def remove_container(ground: Ground) -> None:
+    """`docker rm -f`."""
+    with Engine() as api:
+        for made in ground.containers():
+            api.remove_container(made, force=True)
+
+
+@pytest.mark.parametrize("fault", [kill_server, kill_backends, kill_container, remove_container])
+def test_a_killed_server_costs_no_verdict(postgres: Ground, fault: Callable[[Ground], None]) -> None:
+    """Server, backends or container killed or removed: a fresh one takes over, innocent statements run again."""
+    made = running(postgres, "postgres")
+    fault(postgres)
+    ends_well(postgres, made)
+
+
+def test_a_killed_jail_costs_no_verdict(ground: Ground) -> None:
+    """The jailed worker of SQLite killed from outside: the same."""
+    made = running(ground, "sqlite")
+    workers = list((ground.temporary / f"sqlassay-{os.geteuid()}").glob("*/worker.json"))
+    assert workers
+    for worker in workers:
+        os.kill(json.loads(worker.read_text(encoding="utf-8"))["pid"], signal.SIGKILL)
+    ends_well(ground, made)
+
+
+def test_a_statement_that_ignores_its_cancellation_is_a_timeout(postgres: Ground) -> None:
+    """A stopped server answers no cancel: past the deadline it is killed, the statement a timeout, the rest goes on."""
+    answers = {**postgres.answers, "wide": "SELECT COUNT(*) FROM t x, t y, t z, t u, t v, t w"}
+    agent = (postgres.home / "agent.py").read_text(encoding="utf-8")
+    postgres.write("agent.py", agent.replace(repr(postgres.answers), repr(answers)))
+    made = postgres.start(*postgres.run_arguments("run", "postgres", "--jobs", "1", "--timeout", "3"), CHAOS_ASK="0.05")
+    assert wait_for(lambda: ("wide", 0) in postgres.asked() or made.poll() is not None, 90), postgres.said()
+    time.sleep(0.6)
+    with Engine() as api:
+        for container in postgres.containers():
+            for row in api.top(container)["Processes"]:
+                with suppress(ProcessLookupError):
+                    os.kill(int(row[1]), signal.SIGSTOP)
+    assert made.wait(timeout=90) == 0, postgres.said()
+    assert postgres.verdicts("run") == VERDICTS | {"wide": "timeout"}
+    assert postgres.settled() == []
+
+
+def test_exhausted_connections_cost_no_verdict(postgres: Ground) -> None:
+    """All connections taken by somebody else: the server is given up, a fresh one takes over."""
+    from dialect_adapters.contract import Endpoint, Pins, Role
+    from dialect_adapters.registry import adapter
+
+    made = running(postgres, "postgres")
+    spoken, held = adapter("postgres"), []
+    key = next((postgres.cache / "sqlassay" / "images").iterdir())
+    password = (key / "secret").read_text(encoding="utf-8")
+    with Engine() as api:
+        folders = [api.inspect_container(c)["Config"]["Labels"]["io.sqlassay.folder"] for c in postgres.containers()]
+    for folder in folders:
+        endpoint = Endpoint(Path(folder) / "s" / ".s.PGSQL.5432", password=password)
+        with suppress(Exception):
+            for _ in range(200):
+                held.append(spoken.connect(endpoint, "s", Role.READER, Pins()))
+    assert held
+    try:
+        ends_well(postgres, made)
+    finally:
+        for session in held:
+            with suppress(Exception):
+                session.close()
+
+
+def test_a_prediction_that_takes_all_memory_costs_itself(postgres: Ground) -> None:
+    """A statement past its sandbox's memory or disk is a resource limit; those around it keep their verdict."""
+    hungry = "SELECT COUNT(DISTINCT REPEAT(x.b || y.b || z.b, 3000) || z.a) FROM t x, t y, t z"
+    answers = {**postgres.answers, "group": hungry}
+    agent = (postgres.home / "agent.py").read_text(encoding="utf-8")
+    postgres.write("agent.py", agent.replace(repr(postgres.answers), repr(answers)))
+    code, said = postgres.call(*postgres.run_arguments("run", "postgres", "--jobs", "2", "--timeout", "20"))
+    assert code == 0, said
+    found = postgres.verdicts("run")
+    assert found.pop("group") in ("resource_limit", "timeout", "mismatch"), said
+    assert found == {name: verdict for name, verdict in VERDICTS.items() if name != "group"}
+    assert postgres.settled() == []
+
+
+def test_a_clock_that_jumps_changes_nothing(ground: Ground) -> None:
+    """The machine's clock jumps a day forward, then two back, while a run goes on: deadlines are kept all the same."""
+    jump = (
+        "import time\nreal, began = time.time, time.monotonic()\n"
+        "def jumped():\n"
+        "    passed = time.monotonic() - began\n"
+        "    return real() + (0 if passed < 2 else 86400 if passed < 4 else -86400)\n"
+        "time.time = jumped\n"
+    )
+    (ground.home / "site").mkdir()
+    ground.write("site/sitecustomize.py", jump)
+    path = os.pathsep.join([str(ground.home / "site"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    began = time.monotonic()
+    made = ground.start(*ground.run_arguments("run", "sqlite", "--jobs", "1"), CHAOS_ASK="0.4", PYTHONPATH=path)
+    assert made.wait(timeout=90) == 0, ground.said()
+    assert time.monotonic() - began > 4
+    assert ground.verdicts("run") == VERDICTS
+    assert ground.settled() == []
