@@ -105,6 +105,23 @@ def test_an_engine_that_stays_away_ends_the_run_in_time(postgres, proxy, how):
     resumed(postgres)
 
 
+@pytest.mark.skipif(not os.environ.get("SQLASSAY_CHAOS_ENGINE"), reason="restarts the engine, which others may use")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_a_real_engine_that_is_restarted_is_waited_for(postgres: Ground, how: signal.Signals) -> None:
+    """dockerd stopped or killed in the middle of a run and started again: the run waits, goes on and ends well."""
+    arguments = postgres.run_arguments("run", "postgres", "--jobs", "1", "--engine", "none")
+    made = postgres.start(*arguments, CHAOS_ASK="0.3")
+    assert wait_for(lambda: len(postgres.journalled("run")) >= 2 or made.poll() is not None, 90), postgres.said()
+    daemon = int(Path("/var/run/docker.pid").read_text(encoding="utf-8"))
+    os.kill(daemon, how)
+    assert wait_for(lambda: not Path(f"/proc/{daemon}").exists(), 60)
+    subprocess.run([sys.executable, "-m", "sandboxes.engine", "auto"], check=True, timeout=120)
+    assert made.wait(timeout=120) == 0, postgres.said()
+    assert postgres.verdicts("run") == VERDICTS
+    postgres.call("clean")
+    assert postgres.settled() == []
+
+
 def test_an_engine_that_hangs_from_the_start_is_told(postgres, proxy):
     """A hung engine is one line with exit 3 within seconds, before anything is asked."""
     proxy.hang()
