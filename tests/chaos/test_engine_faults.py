@@ -108,7 +108,7 @@ def test_an_engine_that_stays_away_ends_the_run_in_time(postgres, proxy, how):
 @pytest.mark.skipif(not os.environ.get("SQLASSAY_CHAOS_ENGINE"), reason="restarts the engine, which others may use")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_real_engine_that_is_restarted_is_waited_for(postgres: Ground, how: signal.Signals) -> None:
-    """dockerd stopped or killed in the middle of a run and started again: the run waits, goes on and ends well."""
+    """Dockerd stopped or killed in the middle of a run and started again: the run waits, goes on and ends well."""
     arguments = postgres.run_arguments("run", "postgres", "--jobs", "1", "--engine", "none")
     made = postgres.start(*arguments, CHAOS_ASK="0.3")
     assert wait_for(lambda: len(postgres.journalled("run")) >= 2 or made.poll() is not None, 90), postgres.said()
