@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Judge pairs of relations without a database.",
     "redteam": "Attack each layer of the defence alone and all together.",
     "guard": "Judge a file of statements by the guard alone, without any database.",
+    "convert": "Write a foreign data set as a pack in our own format.",
     "init": "Start a pack of your own in a new folder.",
     "list": "List packs, metrics, dialects, policies, formats or reports.",
     "snapshot": "Build, list, collect, export or import snapshot images.",
