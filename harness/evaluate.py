@@ -62,6 +62,8 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
     sandbox_seconds = time.monotonic() - started
     best, execution = _compare(case, gold, predicted, policy, route.snapshot or case.snapshot, desk)
     verdict, reason = decision or _compared(execution)
+    status = best.status if best else "unavailable"
+    shown = best if best is not None and (best.usable or status == "native") else None
     evidence = Evidence(
         case=case,
         dialect=desk.rules.dialect,
@@ -69,8 +71,8 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         verdict=verdict,
         reason=reason,
         policy=policy,
-        gold_sql=best.sql if best else None,
-        gold_parsed=best.parsed if best else None,
+        gold_sql=shown.sql if shown else None,
+        gold_parsed=shown.parsed if shown else None,
         predicted_parsed=parsed,
         guard=guard,
         executions=(execution,) if execution else (),
@@ -78,6 +80,7 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         selected_route=route.selected,
         known_route=route.known,
         settings=desk.rules.settings,
+        gold_status=status,
     )
     evidence = replace(evidence, cause=likely_cause(evidence))
     scores = tuple((metric.name, metric.compute(evidence, None)) for metric in desk.rules.metrics)
@@ -154,6 +157,8 @@ def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
     first = gold[0]
     if any(answer.infrastructure for answer in gold):
         return Verdict.INFRASTRUCTURE, f"gold could not be run: {first.failure}"
+    if first.status != "native":
+        return Verdict.UNAVAILABLE, f"no gold in this dialect: {first.failure}"
     kind = "gold_timeout" if first.timed_out else "gold failed"
     return Verdict.GOLD_ERROR, f"{kind}: {first.failure}"
 

@@ -24,10 +24,10 @@ _log = logging.getLogger("sqlassay.gold")
 
 def answer_gold(case: Case, desk: Desk, cache: GoldCache) -> tuple[GoldAnswer, ...]:
     """Return one answer per accepted gold statement of the case in this dialect; empty where there is none."""
-    return tuple(_answer(case, sql, desk, cache) for sql in case.gold.get(desk.rules.dialect, ()))
+    return tuple(answer_statement(case, sql, desk, cache) for sql in case.gold.get(desk.rules.dialect, ()))
 
 
-def _answer(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
+def answer_statement(case: Case, sql: str, desk: Desk, cache: GoldCache) -> GoldAnswer:
     """Return the answer from the cache, else run the statement and keep it where it is repeatable.
 
     Raises:

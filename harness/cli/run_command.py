@@ -58,6 +58,12 @@ _FLAGS = {"dry_run", "allow_unknown"}
 @click.option("--store-rows", metavar="WHICH", help="Typed rows to keep: all (default), diff or none.")
 @click.option("--gold-cache/--no-gold-cache", default=None, help="Keep gold answers for the next run (default: yes).")
 @click.option(
+    "--transpile-gold",
+    is_flag=True,
+    default=None,
+    help="Where a case has no gold in this dialect, use its SQLite gold rewritten, once it gave the same rows.",
+)
+@click.option(
     "--allow-unknown", is_flag=True, default=None, help="Ignore predictions for cases the pack does not have."
 )
 @click.option("--dry-run", is_flag=True, default=None, help="Check everything, say what would run, run nothing.")

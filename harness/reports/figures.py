@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from cases.verdicts import UNSCORABLE, Verdict
@@ -53,6 +54,16 @@ def aggregate_json(total: Aggregate | None) -> dict[str, Json]:
 def aggregates_json(run: RunResult) -> dict[str, Json]:
     """Return every metric's mean and n, in the order the run reports them."""
     return {total.name: aggregate_json(total) for total in run.aggregates}
+
+
+def gold_counts(run: RunResult) -> dict[str, int]:
+    """Return how many results were judged by gold of each status."""
+    return dict(Counter(result.gold_status for result in run.results))
+
+
+def gold_line(run: RunResult) -> str:
+    """Return the counts of gold by status in one line."""
+    return ", ".join(f"{count} {status}" for status, count in sorted_counts(gold_counts(run)).items()) or "none"
 
 
 def sorted_counts(counts: dict[str, int]) -> dict[str, Json]:

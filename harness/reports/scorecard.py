@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 from cases.verdicts import UNSCORABLE, Verdict
 from harness.reports import figures
 from harness.reports.files import Json, write_json
-from harness.results.case_result import CaseResult
+from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import RunResult
 
 NAME = "scorecard.json"
@@ -26,6 +27,7 @@ def scorecard(run: RunResult) -> dict[str, Json]:
         by_case[result.case_id].append(result)
     scored = {case: rows for case, rows in by_case.items() if figures.scorable(rows)}
     passed = [case for case, rows in scored.items() if _all_match(rows)]
+    timings = figures.timing_of(run)
     return {
         **figures.header_json(run),
         "mode": "agent" if run.manifest.predictions_digest is None else "predictions",
@@ -37,11 +39,12 @@ def scorecard(run: RunResult) -> dict[str, Json]:
             "verdicts": figures.sorted_counts(run.verdicts),
             "causes": figures.sorted_counts(run.causes),
             "scorable": run.scorable,
+            "gold": figures.sorted_counts(figures.gold_counts(run)),
             "mutation_blocks": run.blocked,
             "breaches": len(run.breaches),
         },
         "trials": _trials(scored),
-        "patterns": [_pattern(run, case, rows) for case, rows in by_case.items()],
+        "patterns": [_pattern(timings, case, rows) for case, rows in by_case.items()],
         "exit_code": int(run.exit_code),
         "verdict_line": run.verdict_line,
     }
@@ -69,9 +72,8 @@ def _trials(scored: dict[str, list[CaseResult]]) -> dict[str, Json]:
     }
 
 
-def _pattern(run: RunResult, case: str, rows: list[CaseResult]) -> dict[str, Json]:
+def _pattern(timings: Mapping[tuple[str, int], Timing], case: str, rows: list[CaseResult]) -> dict[str, Json]:
     """Return one case: passed (null where it could not be scored), named feedback, duration and the reason."""
-    timings = figures.timing_of(run)
     durations = [timings[row.key].total_seconds for row in rows if row.key in timings]
     scored = figures.scorable(rows)
     telling = next((row for row in rows if row.verdict is not Verdict.MATCH), rows[0])

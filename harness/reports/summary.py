@@ -45,6 +45,7 @@ def summary_json(run: RunResult) -> dict[str, Json]:
         **figures.header_json(run),
         "scores": figures.aggregates_json(run),
         "scorable": run.scorable,
+        "gold": figures.sorted_counts(figures.gold_counts(run)),
         "verdicts": figures.sorted_counts(run.verdicts),
         "causes": figures.sorted_counts(run.causes),
         "mutation_blocks": run.blocked,
@@ -116,6 +117,7 @@ def _facts(run: RunResult) -> str:
     manifest, times = run.manifest, run.percentiles
     lines = [
         f"- results: {figures.coverage(run)}",
+        f"- gold: {markdown(figures.gold_line(run))}",
         f"- mutations blocked: {run.blocked}",
         f"- engine: {markdown(f'{manifest.dialect} {manifest.engine_version}, image {base_name(manifest.image)}')}",
         f"- isolation: {markdown(figures.place(run))}",

@@ -75,6 +75,7 @@ def _facts(run: RunResult) -> list[str]:
     manifest, times = run.manifest, run.percentiles
     return [
         f"results: {figures.coverage(run)}",
+        f"gold: {figures.gold_line(run)}",
         f"mutations blocked: {run.blocked}",
         f"predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
         f"image: {base_name(manifest.image)} (base {base_name(manifest.base_image)}, {manifest.base_source})",

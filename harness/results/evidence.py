@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from cases.case import Case, Prediction
 from cases.outcome import Changed, Outcome
@@ -22,6 +23,10 @@ class MetricSettings:
     disagreement: float = 0.1
 
 
+GoldStatus = Literal["native", "transpiled-verified", "transpiled-unverified", "unavailable"]
+"""Whose words a gold is: the pack's own, another dialect's rewritten and found to give its rows, or not found so."""
+
+
 @dataclass(frozen=True, slots=True)
 class GoldAnswer:
     """One accepted gold statement, run once on a server no prediction ever shares.
@@ -29,6 +34,7 @@ class GoldAnswer:
     `changed` is what a dml or ddl gold left, which then has no `relation`.
     `failure` is set where it gave neither (ours, never the agent's). `probe` is the same query with hidden order
     keys appended and one more row, None where none was needed. `cached` says that an earlier run executed it.
+    `status` says where the statement is from; only `native` and `transpiled-verified` ones are ever usable.
     """
 
     sql: str
@@ -41,6 +47,7 @@ class GoldAnswer:
     seconds: float = 0.0
     cached: bool = False
     changed: Changed | None = None
+    status: GoldStatus = "native"
 
     @property
     def usable(self) -> bool:
@@ -89,6 +96,7 @@ class Evidence:
     known_route: bool = True
     settings: MetricSettings = MetricSettings()
     cause: Cause | None = None
+    gold_status: GoldStatus = "unavailable"
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         predicted_columns=_columns(predicted),
         gold_changed=_touched(gold),
         predicted_changed=_touched(predicted),
-        gold_status="native" if evidence.gold_sql is not None else "unavailable",
+        gold_status=evidence.gold_status,
         partial=execution.partial if execution else None,
         policy_digest=evidence.policy.digest,
         policy_overrides=None if case.policy is None else case.policy.model_dump(mode="json", exclude_unset=True),

@@ -63,6 +63,7 @@ class RunOptions(BaseModel):
     allow_unknown: bool | None = None
     store_rows: Literal["all", "diff", "none"] | None = None
     gold_cache: bool | None = None
+    transpile_gold: bool | None = None
     alpha: float | None = Field(default=None, ge=0, le=1)
     beta: float | None = Field(default=None, ge=0, le=1)
     disagreement: float | None = Field(default=None, ge=0, lt=1)
@@ -159,6 +160,7 @@ class RunConfig:
     allow_unknown: bool
     store_rows: Literal["all", "diff", "none"]
     gold_cache: bool
+    transpile_gold: bool
     alpha: float
     beta: float
     disagreement: float
@@ -189,6 +191,7 @@ _DEFAULTS = RunOptions(
     allow_unknown=False,
     store_rows="all",
     gold_cache=True,
+    transpile_gold=False,
     alpha=0.3,
     beta=0.2,
     disagreement=0.1,

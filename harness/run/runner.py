@@ -23,6 +23,7 @@ from harness.results.run_result import Manifest, RunResult
 from harness.run.asking import Asker, open_asker
 from harness.run.bench import Bench, prepare
 from harness.run.book import Book
+from harness.run.borrow import borrow_gold
 from harness.run.earlier import Earlier, day_of
 from harness.run.finish import Ending, WriteReports, finish, run_result
 from harness.run.manifest import known_before, manifest, places
@@ -111,6 +112,10 @@ def _phases(
     book.problem(asker.unused)
     left = tuple(case for case in cases if any(book.is_open(case, trial) for trial in range(config.trials)))
     gold = _gold_phase(config, left, bench, book, screen)
+    if config.transpile_gold:
+        borrowed, traces = borrow_gold(config, left, bench, screen)
+        gold |= borrowed
+        book.problem(traces)
     pairs = [(case, trial) for case in left for trial in range(config.trials) if book.is_open(case, trial)]
     tasks = [_Task(case, trial, gold.get(case.id, ())) for case, trial in pairs]
     with bench.pool() as pool:

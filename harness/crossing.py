@@ -1,0 +1,25 @@
+"""Compare what two engines gave for one question, by the shared comparator under a policy made for that."""
+
+from __future__ import annotations
+
+from cases.policy import Policy
+from cases.presets import preset
+from cases.relation import Relation
+from harness.compare import compare, resolve_policy
+from harness.results.evidence import GoldAnswer
+from harness.results.verdicts import Comparison
+
+CROSS_DIALECT = preset("cross_dialect")
+
+
+def crossed(here: GoldAnswer, there: Relation, policy: Policy = CROSS_DIALECT) -> Comparison:
+    """Judge the rows of another engine against those of this one; the order of rows is held to this statement's own.
+
+    Raises: AssertionError where this side has no rows.
+    """
+    if here.relation is None:
+        raise AssertionError("only rows are crossed")
+    resolved, order = resolve_policy(
+        policy, facts=here.parsed.order, gold=here.relation, probe=here.probe, gold_sql=here.sql
+    )
+    return compare(here.relation, there, resolved, order=order)
