@@ -139,7 +139,13 @@ class Bundle:
             raise self.refused(f"'{member.name}' is damaged: {error}") from error
 
     def text(self, member: Member) -> bytes:
-        """Return a small member whole."""
+        """Return a small member whole.
+
+        Raises:
+            InputError: it is damaged, or larger than any catalogue.
+        """
+        if member.size > _LARGEST_TEXT:
+            raise self.refused(f"'{member.name}' is larger than any catalogue")
         return b"".join(self.chunks(member))
 
     def _text(self, name: str) -> bytes:

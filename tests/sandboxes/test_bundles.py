@@ -159,6 +159,13 @@ def test_a_tampered_bundle_is_refused_whole(
     assert images() == ()
 
 
+def test_what_is_read_whole_has_a_limit(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manifest or catalogue that would fill the memory is refused; what is streamed has no limit."""
+    monkeypatch.setattr("sandboxes.bundle._LARGEST_TEXT", 300)
+    with pytest.raises(InputError, match="larger than any"):
+        take_in(bundle)
+
+
 def test_a_bundle_of_other_code_is_refused(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No run of this version would use its images, and the error says which version made them."""
     monkeypatch.setattr("sandboxes.process.bundled.loaded_by", lambda _: "other")
