@@ -231,6 +231,9 @@ def test_a_killed_harness_leaves_no_worker(dead_harness: str) -> None:
     endpoint = Endpoint(socket=runs_root() / dead_harness / SOCKET)
     while SqliteAdapter().ping(endpoint):
         assert time.monotonic() < until, "somebody still answers at the socket"
+    provider = ProcessProvider()
+    assert provider.sweep() == (dead_harness,)  # its control group, too, is nobody else's to remove
+    provider.close()
 
 
 def is_zombie(pid: int) -> bool:
