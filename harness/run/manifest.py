@@ -30,6 +30,8 @@ def places(config: RunConfig, pack: Pack) -> Places:
         pack_format=pack.format,
         predictions=config.predictions,
         agent=config.agent,
+        mirror=config.mirror,
+        images_lock=config.images_lock,
     )
 
 

@@ -99,7 +99,14 @@ def _config(manifest: Manifest, places: Places, out: Path, moved: Moved) -> RunC
     """
     values = {name: value for name, value in manifest.settings.items() if name != "origins" and value != []}
     options = options_from(values, file=out / MANIFEST)
-    told = RunOptions(dialect=manifest.dialect, predictions=places.predictions, agent=places.agent, out=out)
+    told = RunOptions(
+        dialect=manifest.dialect,
+        predictions=places.predictions,
+        agent=places.agent,
+        out=out,
+        mirror=places.mirror or None,
+        images_lock=places.images_lock,
+    )
     anew = options_from({"jobs": moved.jobs, "engine": moved.engine}, file=None, names="--")
     config = resolve([("command line", anew), ("manifest", told), ("manifest", options)], PackSettings())
     return replace(

@@ -23,3 +23,5 @@ class Places(BaseModel):
     pack_format: str
     predictions: Path | None = None
     agent: str | None = None
+    mirror: tuple[str, ...] = ()
+    images_lock: Path | None = None
