@@ -145,7 +145,7 @@ def handouts(place: Place, runs: int, pause: float) -> tuple[Middle, Middle]:
     waited, answered = [], []
     pool = Pool(place.provider, place.adapter, RUN_ID, PoolSize(most=8, ahead=3))
     try:
-        pool.warm(place.image, Mode.READ, steady=True)
+        pool.warm(place.image, Mode.READ, runs + WARM_UPS)
         for turn in range(runs + WARM_UPS):
             time.sleep(pause)  # the refill's time: what is measured is the hand-out of what is warm
             began = time.monotonic()
