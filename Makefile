@@ -73,7 +73,7 @@ test: check audit engine ## Everything CI runs: check, audit, then every test in
 
 soak: $(VENV)/.dev engine ## The long runs whose samples are in test: TEXTS=100000 at the guard, KILLS=200 of runs, every attack, SEED
 	$(BIN)/python tests/guard/soak.py $(TEXTS) $(SEED)
-	$(BIN)/python tests/chaos/chaos_soak.py $(KILLS) $(SEED)
+	$(if $(OWN_ENGINE),SQLASSAY_CHAOS_ENGINE=1) $(BIN)/python tests/chaos/chaos_soak.py $(KILLS) $(SEED)
 	$(if $(OWN_ENGINE),SQLASSAY_CHAOS_ENGINE=1 $(BIN)/python -m pytest -q tests/chaos/test_engine_faults.py)
 	SPELLINGS=all $(BIN)/pytest -q tests/e2e/test_change_spellings.py
 	for dialect in sqlite postgres mysql; do \

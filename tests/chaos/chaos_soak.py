@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import signal
@@ -17,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos_ground import CASES, Ground, wait_for
+from chaos_ground import CASES, Engine, Ground, wait_for
 from chaos_same import differences
 
 TRIALS = 2
@@ -153,12 +154,21 @@ def soak(ground: Ground, dialect: str, kills: int, rng: random.Random, tally: Ta
         work.one([deck.pop() for _ in range(min(rng.randint(1, 3), len(deck), wanted - sum(tally.kills.values())))])
 
 
+def on_the_engine() -> set[str]:
+    """Return every container, network and volume of the engine, whoever made it; only its owner can compare them."""
+    with Engine() as api:
+        found = {f"container {made['Id']}" for made in api.containers(all=True)}
+        found |= {f"network {net['Name']}" for net in api.networks()}
+        return found | {f"volume {volume['Name']}" for volume in api.volumes()["Volumes"] or []}
+
+
 def main() -> int:
     """Soak SQLite and Postgres with half of the kills each; print what was done, return 1 where a fault was found."""
     kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     rng, tally = random.Random(seed), Tally()
     ground = Ground(Path(tempfile.mkdtemp(prefix="chaos-", dir="/tmp")))
+    before = on_the_engine()
     began = time.monotonic()
     try:
         for dialect, share in (("sqlite", kills // 2), ("postgres", kills - kills // 2)):
@@ -167,6 +177,8 @@ def main() -> int:
     finally:
         ground.clear()
     seconds = time.monotonic() - began
+    if os.environ.get("SQLASSAY_CHAOS_ENGINE"):
+        tally.faults += [f"left on the engine: {line}" for line in sorted(on_the_engine() - before)]
     spread = ", ".join(f"{phase} {tally.kills[phase]}" for phase in PHASES)
     print(f"{sum(tally.kills.values())} kills ({spread}), {tally.runs} runs, {seconds:.0f} s, seed {seed}")
     print("\n".join(tally.faults) or "every run ended as an undisturbed one; nothing was left behind")
