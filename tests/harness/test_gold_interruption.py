@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -10,16 +11,18 @@ from cases.case import Case
 from harness.run import runner
 
 
-class Station:
-    """Stands where a station stands that has seen a change."""
+class Pool:
+    """Stands where the servers of a phase stand, on one of which a change was seen."""
 
-    def close(self):
-        return ("DELETE FROM orders changed shop",)
+    drift = ("DELETE FROM orders changed shop",)
 
-    def abandon(self):
-        return ("DELETE FROM orders changed shop",)
+    def left(self, tasks):
+        pass
 
     def kill(self):
+        pass
+
+    def settle(self):
         pass
 
 
@@ -40,7 +43,8 @@ class Heard:
 
 CASE = Case(id="a", question="q", snapshot="s", gold={"sqlite": ("SELECT 1",)}, query_type="dql")
 CONFIG = SimpleNamespace(gold_cache=False, dialect="sqlite", jobs=1)
-BENCH = SimpleNamespace(desk=lambda: SimpleNamespace(station=Station(), parser=SimpleNamespace(close=lambda: None)))
+DESK = SimpleNamespace(station=SimpleNamespace(rest=lambda: None), parser=SimpleNamespace(close=lambda: None))
+BENCH = SimpleNamespace(pool=lambda: nullcontext(Pool()), desk=lambda pool: DESK)
 
 
 def test_drift_is_told_where_the_gold_phase_is_interrupted(monkeypatch):
