@@ -42,7 +42,7 @@ class Rules:
 
     policy: Policy
     tolerance: Tolerance
-    bits: bool = False
+    bits: bool
 
     @classmethod
     def of(cls, policy: Policy, *kinds: Kind) -> Rules:

@@ -41,6 +41,18 @@ def test_the_quick_ladder_decides_only_what_it_may(gold: list[Row], pred: list[R
     assert (found.verdict, found.rule) == (verdict, rule)
 
 
+def test_a_value_of_a_driver_s_own_subclass_is_what_it_extends() -> None:
+    """Some drivers hand over subclasses of text and numbers: the rules of their base hold."""
+
+    class Name(str):
+        """A text of a driver's own type."""
+
+        __slots__ = ()
+
+    found = compare(relation((Name("A"),)), relation(("a",)), Policy(text_case="fold"))
+    assert (found.verdict, found.rule) == ("match", "rows")
+
+
 def test_columns_of_equal_sums_are_told_apart() -> None:
     """Sums of hashes only rule columns out: (1, 3) is not (2, 2)."""
     gold, pred = relation((1, 5), (3, 6)), relation((2, 5), (2, 6))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Column, Relation, Row
 from harness.compare import compare, partial_credit
+from harness.compare.cells import brief
 from harness.results.verdicts import Difference
 
 
@@ -186,6 +188,27 @@ def test_partial_credit_is_the_share_of_gold_columns_found_as_value_bags(
     """Each predicted column serves one gold column; all found means scrambled rows, which earn nothing."""
     policy = Policy(abs_tol=0.5) if gold[0][0] == 0.0 else Policy()
     assert partial_credit(relation(*gold), relation(*pred), policy) == credit
+
+
+def test_a_long_value_is_cut_to_sixty_characters() -> None:
+    """A reason shows the beginning of a long cell, a value that just fits as it is."""
+    assert brief("x" * 58) == repr("x" * 58)
+    assert brief("x" * 59) == "'" + "x" * 58 + "…"
+
+
+def test_rows_no_pairing_reaches_are_counted_on_both_sides() -> None:
+    """Where a tolerance pairs all rows but one, one is missing and one is extra."""
+    gold, pred = (Relation((Column("x"),), tuple((v,) for v in side)) for side in ((0.5, 0.5, 6.5), (5.5, 11.5, 11.5)))
+    found = compare(gold, pred, Policy(rel_tol=0, abs_tol=5))
+    assert (found.rule, found.missing, found.extra) == ("tolerance", 1, 1)
+
+
+def test_a_column_too_large_to_pair_earns_no_credit() -> None:
+    """One chain of a thousand decimals has more pairs than are tried: it is not taken for found."""
+    rows = [(index, Decimal(index) + Decimal("0.5")) for index in range(1000)]
+    gold = Relation((Column("a"), Column("b")), tuple(rows))
+    pred = Relation((Column("a"), Column("b")), tuple((a, b + Decimal("0.25")) for a, b in rows))
+    assert partial_credit(gold, pred, Policy(scale_aware=True, abs_tol=2000)) == 0.5
 
 
 def test_partial_credit_leaves_ignored_columns_out() -> None:

@@ -132,7 +132,7 @@ def _line_of(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> ast.AST:
 
 def _other(value: bool | float) -> object:
     """Return another constant of the same type."""
-    return (not value) if isinstance(value, bool) else value + 1 if isinstance(value, int) else value * 2
+    return (not value) if isinstance(value, bool) else value + 1 if isinstance(value, int) else value * 2 or 1.0
 
 
 def _skipped(tree: ast.Module) -> set[ast.AST]:
