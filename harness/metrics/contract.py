@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from harness.results.evidence import Evidence, Score
+from harness.results.judging import Ask
 
-Ask: TypeAlias = Callable[[str], str]
-"""The one effect a metric may have: a prompt to the judge, its answer back."""
+__all__ = ["Ask", "Metric"]
 
 
 @dataclass(frozen=True, slots=True)
