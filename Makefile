@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval redteam engine doctor check audit test soak bench bench-compare bench-sandbox bench-images mutants docs lock clean
+.PHONY: help eval crosscheck redteam engine doctor check audit test soak bench bench-compare bench-sandbox bench-images mutants docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -14,6 +14,10 @@ UV ?= $(BIN)/uv
 DIALECT ?= sqlite
 PACK ?= demo
 ENGINE ?= auto
+
+# What `make crosscheck` holds against what: one engine, and one or several others.
+FROM ?= sqlite
+TO ?= postgres,mysql
 
 # How many generated texts `make soak` throws at the guard.
 TEXTS ?= 100000
@@ -30,6 +34,10 @@ EVAL_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,JOBS,--jobs) $(call option,ISOLATION,--isolation) $(call option,POOL,--pool) \
 	$(call option,SANDBOX,--sandbox) $(call option,TRIALS,--trials) \
 	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) $(call option,RUNTIME,--runtime)
+CROSS_OPTIONS = --dialects '$(FROM),$(TO)' --engine '$(ENGINE)' \
+	$(call option,PREDICTIONS,--predictions) $(call option,AGENT,--agent) $(call option,PREDICT,--predict) \
+	$(call option,OUT,--out) $(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) \
+	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit)
 REDTEAM_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,ATTACKS,--attacks) $(call option,BENIGN,--benign) $(call option,SNAPSHOT,--snapshot) \
 	$(call option,LAYERS,--layers) $(call option,SAMPLE,--sample) $(call option,SEED,--seed) \
@@ -47,6 +55,9 @@ help: ## List what can be made
 
 eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS ISOLATION POOL SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE RUNTIME
 	@$(BIN)/sqlassay run '$(PACK)' $(EVAL_OPTIONS)
+
+crosscheck: $(VENV)/.runtime ## Cross engines: FROM TO PACK PREDICTIONS AGENT PREDICT OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE
+	@$(BIN)/sqlassay crosscheck '$(PACK)' $(CROSS_OPTIONS)
 
 redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME
 	@$(BIN)/sqlassay redteam $(REDTEAM_OPTIONS)

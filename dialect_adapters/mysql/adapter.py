@@ -22,6 +22,7 @@ from dialect_adapters.contract import (
 from dialect_adapters.mysql.session import ADMIN, connect, open_session
 
 if TYPE_CHECKING:
+    from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
 
 
@@ -57,6 +58,13 @@ class MysqlAdapter:
         from dialect_adapters.mysql.spelling import MysqlSpelling
 
         return MysqlSpelling()
+
+    @property
+    def complaints(self) -> tuple[tuple[str, Difference], ...]:
+        """Return what the engine's error messages are about."""
+        from dialect_adapters.mysql.complaints import COMPLAINTS
+
+        return COMPLAINTS
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""

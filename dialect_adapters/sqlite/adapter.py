@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+    from dialect_adapters.sqlite.determinism import Probe
+    from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.facts import SchemaFacts
 
 
@@ -60,6 +62,19 @@ class SqliteAdapter:
         from dialect_adapters.sqlite.reading import read
 
         return read(sql, facts)
+
+    @property
+    def complaints(self) -> tuple[tuple[str, Difference], ...]:
+        """Return what the engine's error messages are about."""
+        from dialect_adapters.sqlite.complaints import COMPLAINTS
+
+        return COMPLAINTS
+
+    def choices(self, sql: str, facts: SchemaFacts) -> tuple[Probe, ...]:
+        """Return the questions that find out which rows a query may choose among; raises Refused."""
+        from dialect_adapters.sqlite.determinism import probes
+
+        return tuple(probes(self.read_query(sql, facts)))
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""

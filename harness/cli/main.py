@@ -17,6 +17,7 @@ COMMANDS = {
     "resume": "Go on with a run that was killed or interrupted.",
     "rescore": "Judge a run's stored rows again under other policies, without a database.",
     "compare": "Judge pairs of relations without a database.",
+    "crosscheck": "Run every case on every engine and say which disagree, how and why.",
     "redteam": "Attack each layer of the defence alone and all together.",
     "guard": "Judge a file of statements by the guard alone, without any database.",
     "convert": "Write a foreign data set as a pack in our own format.",

@@ -1,0 +1,106 @@
+"""What in a statement engines are known to answer differently, read from its typed tree; a suspicion is no proof."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from dialect_adapters.transpile.causes import Difference
+from dialect_adapters.transpile.facts import NUMBER, TEXT, ColumnFacts, Typed
+from dialect_adapters.transpile.scopes import is_aggregate
+
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
+_NODES: tuple[tuple[type[exp.Expr], Difference], ...] = (
+    (exp.Like, Difference.LIKE_CASE),
+    (exp.Div, Difference.INTEGER_DIVISION),
+    (exp.Cast, Difference.CAST),
+    (exp.DPipe, Difference.CONCATENATION),
+    (exp.Mod, Difference.FUNCTION_MEANING),
+    (exp.Glob, Difference.SYNTAX),
+)
+_DATES = frozenset(("date", "time", "datetime", "julianday", "strftime", "unixepoch", "timediff"))
+_CALLS = {
+    "avg": Difference.AVG_DECIMALS,
+    "round": Difference.ROUNDING,
+    "group_concat": Difference.AGGREGATE_ORDER,
+    "string_agg": Difference.AGGREGATE_ORDER,
+} | dict.fromkeys(_DATES, Difference.DATE_FUNCTION)
+_ALIKE = frozenset(("count", "sum", "min", "max", "abs", "coalesce", "length", "ifnull", "nullif", "lower", "upper"))
+
+
+def suspects(sql: str, tree: exp.Expr) -> tuple[Difference, ...]:
+    """Return every suspicion about a statement, each once, in the order of the closed list."""
+    found = {*_quoted(sql, tree)}
+    for node in tree.walk():
+        found.update(_about(node))
+    return tuple(one for one in Difference if one in found)
+
+
+def _quoted(sql: str, tree: exp.Expr) -> Iterator[Difference]:
+    """Suspect text in double quotes that turned out to name no column."""
+    texts = {node.name for node in tree.find_all(exp.Literal) if node.is_string}
+    if any(text.replace('""', '"') in texts for text in _QUOTED.findall(sql)):
+        yield Difference.QUOTED_STRING
+
+
+def _about(node: exp.Expr) -> Iterator[Difference]:
+    """Yield what one node is known for."""
+    yield from (cause for kind, cause in _NODES if isinstance(node, kind))
+    if isinstance(node, exp.Anonymous):
+        yield from _call(node)
+    if isinstance(node, (*_COMPARED, *_ARITHMETIC)):
+        yield from _sides(node)
+    if isinstance(node, (exp.In, exp.Between)):
+        yield from _against(node)
+    if isinstance(node, exp.Ordered):
+        yield from _ordered(node)
+    if isinstance(node, exp.Select) and node.args.get("distinct") is not None and node.args.get("order") is not None:
+        yield Difference.DISTINCT_ORDER
+    column = node.meta.get("column")
+    if isinstance(column, ColumnFacts) and column.mixed:
+        yield Difference.MIXED_COLUMN
+    if isinstance(node.meta.get("typed"), Typed) and node.meta["typed"].nocase:
+        yield Difference.COLLATION
+
+
+def _call(node: exp.Anonymous) -> Iterator[Difference]:
+    """Yield what a function is known for; all but a few mean something of their own somewhere."""
+    name = node.name.lower()
+    if name not in _ALIKE:
+        yield _CALLS.get(name, Difference.FUNCTION_MEANING)
+    if is_aggregate(node) and name in ("sum", "avg", "total"):
+        yield from (Difference.TEXT_AND_NUMBER for one in node.expressions if _stores(one) & TEXT)
+
+
+def _sides(node: exp.Expr) -> Iterator[Difference]:
+    """Suspect a comparison or a sum in which a number may meet a text."""
+    left, right = _stores(node.this), _stores(node.expression)
+    text = (left | right) & TEXT
+    if text and ((left | right) & NUMBER or isinstance(node, _ARITHMETIC)):
+        yield Difference.TEXT_AND_NUMBER
+
+
+def _against(node: exp.Expr) -> Iterator[Difference]:
+    """Suspect BETWEEN and IN over numbers and texts."""
+    parts = [part for part in node.iter_expressions() if part is not node.this]
+    stores = frozenset().union(*(_stores(part) for part in parts)) | _stores(node.this)
+    if stores & TEXT and stores & NUMBER:
+        yield Difference.TEXT_AND_NUMBER
+
+
+def _ordered(node: exp.Ordered) -> Iterator[Difference]:
+    """Suspect a sort key: NULLs have another place elsewhere, texts another order."""
+    yield Difference.NULL_ORDER
+    yield Difference.TIE_ORDER
+    if _stores(node.this) & TEXT:
+        yield Difference.COLLATION
+
+
+def _stores(node: exp.Expr) -> frozenset[str]:
+    """Return the storage classes of a node's values, none where they are not known."""
+    known = node.meta.get("typed")
+    return known.stores if isinstance(known, Typed) else frozenset()

@@ -1,0 +1,260 @@
+"""Run a crosscheck: open every engine, ask, compare, probe what disagrees, and count."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+
+from cases.case import Case
+from cases.pack import Pack
+from cases.policy import Policy
+from cases.presets import case_policy
+from cases.verdicts import ExitCode, worst
+from harness.crosscheck.classify import classify
+from harness.crosscheck.lines import Line
+from harness.crosscheck.matrix import agreement, cross_case, judged
+from harness.crosscheck.probing import Asked, Doubt, clues
+from harness.crosscheck.score import advice, portability
+from harness.crosscheck.statements import Answered, answered, derived, own_texts
+from harness.crossing import CROSS_DIALECT
+from harness.results.crosscheck import CrossCase, CrossResult, Found, Portability, Predict
+from harness.results.evidence import GoldAnswer
+from harness.run.bench import Bench, prepare
+from harness.run.options import RunConfig
+from harness.run.screen import Screen
+from harness.run.select import select
+
+Sides = dict[str, list[Answered]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to cross: one run's settings for each dialect, the first being what the others are held against."""
+
+    configs: tuple[RunConfig, ...]
+    predict: Predict
+    golds: bool
+    agent: str
+    fail_under: float | None = None
+    fail_unexplained: bool = False
+
+
+def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
+    """Run every case on every engine and return the matrix with its causes and scores.
+
+    Raises:
+        InputError: nothing was run, because something given is wrong.
+        InfrastructureError: an engine could not be brought up.
+    """
+    started = time.monotonic()
+    chosen = select(pack, wanted.configs[0])
+    cases = [case for case in chosen if case.query_type == "dql" and not case.out_of_scope]
+    left_out = [f"{len(chosen) - len(cases)} cases are no queries and were not crossed"] * (len(cases) < len(chosen))
+    needed = {case.snapshot for case in cases}
+    part = replace(pack, snapshots=tuple(one for one in pack.snapshots if one.id in needed))
+    policies = [case_policy(CROSS_DIALECT, case) for case in cases]
+    with ExitStack() as stack:
+        benches = [_bench(config, part, screen, stack) for config in wanted.configs]
+        truth = {} if wanted.golds else _truth(wanted, benches, cases, screen)
+        lines = [
+            Line(config, bench, stack.enter_context(bench.pool()), screen)
+            for config, bench in zip(wanted.configs, benches, strict=True)
+        ]
+        sides = _sides(wanted, lines, cases, part)
+        causes = _causes(wanted, lines, cases, sides, policies, part)
+        traces = [f"{line.dialect}: {trace}" for line in lines for trace in _settled(line)]
+    found = [
+        cross_case(
+            case,
+            {name: answers[at] for name, answers in sides.items()},
+            {name: judged(answers[at], _gold(truth, case, name), policies[at]) for name, answers in sides.items()},
+            causes[at],
+            policies[at],
+        )
+        for at, case in enumerate(cases)
+    ]
+    problems = [*pack.left_out, *left_out, *(_broken(sides, cases) if wanted.golds else [])]
+    problems += [f"gold left a trace: {line}" for line in traces] if wanted.golds else []
+    return _result(wanted, part, benches, found, problems, [] if wanted.golds else traces, started)
+
+
+def _bench(config: RunConfig, pack: Pack, screen: Screen, stack: ExitStack) -> Bench:
+    """Prepare one engine; its provider is closed with the stack."""
+    bench = prepare(config, pack, f"crosscheck_{config.dialect}", screen)
+    stack.callback(bench.provider.close)
+    return bench
+
+
+def _settled(line: Line) -> tuple[str, ...]:
+    """Look once more at every server that was used, and return what was found to have changed."""
+    line.pool.settle()
+    return tuple(line.pool.drift)
+
+
+def _truth(
+    wanted: Wanted, benches: Sequence[Bench], cases: Sequence[Case], screen: Screen
+) -> dict[tuple[str, str], list[GoldAnswer]]:
+    """Run every gold there is on its own engine, on servers that are gone before any prediction runs."""
+    found: dict[tuple[str, str], list[GoldAnswer]] = {}
+    for config, bench in zip(wanted.configs, benches, strict=True):
+        tasks = [(case, sql) for case in cases for sql in case.gold.get(config.dialect, ())]
+        with bench.pool() as pool:
+            answers = Line(config, bench, pool, screen).answers(tasks, "gold", trusted=True)
+        for (case, _), answer in zip(tasks, answers, strict=True):
+            found.setdefault((config.dialect, case.id), []).append(answer)
+    return found
+
+
+def _gold(truth: dict[tuple[str, str], list[GoldAnswer]], case: Case, dialect: str) -> list[GoldAnswer]:
+    """Return what a case is judged by on an engine: its gold there, else any other engine's rows."""
+    others = (answers for (_, case_id), answers in truth.items() if case_id == case.id)
+    return truth.get((dialect, case.id)) or next(others, [])
+
+
+def _sides(wanted: Wanted, lines: Sequence[Line], cases: Sequence[Case], pack: Pack) -> Sides:
+    """Return what every engine gave for every case, the first engine asked first."""
+    source, *others = lines
+    first = answered(source, cases, own_texts(source, cases, pack, golds=wanted.golds), trusted=wanted.golds)
+    sides: Sides = {source.dialect: first}
+    for line in others:
+        # An agent is asked once where its one answer goes everywhere; gold of this dialect is looked up in any case.
+        asked = wanted.golds or wanted.predict == "per-dialect"
+        own = own_texts(line, cases, pack, golds=wanted.golds) if asked else [one.given for one in first]
+        adapters = source.adapter, line.adapter
+        given = [
+            derived(case, mine, one, "transpile" if _lacking(wanted, mine.texts) else wanted.predict, pack, adapters)
+            for case, mine, one in zip(cases, own, first, strict=True)
+        ]
+        sides[line.dialect] = answered(line, cases, given, trusted=wanted.golds)
+    return sides
+
+
+def _lacking(wanted: Wanted, texts: Sequence[str]) -> bool:
+    """Return whether gold is rewritten because this dialect has none of its own."""
+    return wanted.golds and wanted.predict == "per-dialect" and not texts
+
+
+def _causes(
+    wanted: Wanted,
+    lines: Sequence[Line],
+    cases: Sequence[Case],
+    sides: Sides,
+    policies: Sequence[Policy],
+    pack: Pack,
+) -> list[dict[str, Found]]:
+    """Return, for each case, why each other engine disagrees with the first."""
+    source, *others = lines
+    found: list[dict[str, Found]] = [{} for _ in cases]
+    asked = Asked(wanted.predict, wanted.golds, pack)
+    for line in others:
+        at_odds = [at for at, _ in enumerate(cases) if _differ(sides, source, line, at, policies[at])]
+        doubts = [Doubt(cases[at], sides[source.dialect][at], sides[line.dialect][at], policies[at]) for at in at_odds]
+        for at, one in zip(at_odds, clues(doubts, source, line, asked), strict=True):
+            found[at][line.dialect] = classify(one)
+    return found
+
+
+def _differ(sides: Sides, source: Line, line: Line, at: int, policy: Policy) -> bool:
+    """Return whether an engine disagrees with the first on one case."""
+    agreed, _ = agreement(sides[source.dialect][at], sides[line.dialect][at], policy)
+    return agreed in ("silent", "error", "undecided")
+
+
+def _broken(sides: Sides, cases: Sequence[Case]) -> list[str]:
+    """Name the golds that do not run on their own engine."""
+    return [
+        f"case {case.id}: its {name} gold failed: {answers[at].answers[0].failure}"
+        for name, answers in sides.items()
+        for at, case in enumerate(cases)
+        if answers[at].given.origin == "own" and answers[at].answers and not _runs(answers[at])
+    ]
+
+
+def _runs(side: Answered) -> bool:
+    """Return whether any of a case's statements gave rows."""
+    return any(answer.relation is not None for answer in side.answers)
+
+
+def _result(
+    wanted: Wanted,
+    pack: Pack,
+    benches: Sequence[Bench],
+    cases: Sequence[CrossCase],
+    problems: Sequence[str],
+    breaches: Sequence[str],
+    started: float,
+) -> CrossResult:
+    """Count, and say in one line and one code how it ended."""
+    dialects = tuple(config.dialect for config in wanted.configs)
+    scores = portability(cases, dialects)
+    unexplained = tuple(
+        f"{case.case_id} on {pair.other}: {pair.found.cause}"
+        for case in cases
+        for pair in case.pairs
+        if pair.found is not None and not pair.found.explained
+    )
+    code = _code(wanted, cases, scores, unexplained, breaches, problems)
+    return CrossResult(
+        pack=pack.name,
+        case_set=pack.digest,
+        agent=wanted.agent,
+        predict=wanted.predict,
+        dialects=dialects,
+        engines={
+            name: bench.image.catalogs[0].engine_version if bench.image.catalogs else bench.image.base.version
+            for name, bench in zip(dialects, benches, strict=True)
+        },
+        policy_digest=CROSS_DIALECT.digest,
+        cases=tuple(cases),
+        portability=scores,
+        advice=advice(cases),
+        unexplained=unexplained,
+        problems=tuple(problems),
+        breaches=tuple(breaches),
+        seconds=round(time.monotonic() - started, 3),
+        exit_code=code,
+        verdict_line=_line(code, cases, scores, unexplained),
+    )
+
+
+def _code(
+    wanted: Wanted,
+    cases: Sequence[CrossCase],
+    scores: Sequence[Portability],
+    unexplained: Sequence[str],
+    breaches: Sequence[str],
+    problems: Sequence[str],
+) -> ExitCode:
+    """Return the exit code: disagreements alone fail nothing, a declared threshold may."""
+    codes = {ExitCode.OK}
+    whole = scores[0]
+    if breaches:
+        codes.add(ExitCode.BREACH)
+    lost = any(cell.outcome == "infrastructure" for case in cases for cell in case.cells)
+    if lost or any(" gold failed: " in line for line in problems):
+        codes.add(ExitCode.INFRASTRUCTURE)
+    if whole.n == 0:
+        codes.add(ExitCode.NOTHING_SCORABLE)
+    if wanted.fail_under is not None and (whole.share is None or whole.share < wanted.fail_under):
+        codes.add(ExitCode.THRESHOLD)
+    if wanted.fail_unexplained and unexplained:
+        codes.add(ExitCode.THRESHOLD)
+    return worst(codes)
+
+
+def _line(code: ExitCode, cases: Sequence[CrossCase], scores: Sequence[Portability], unexplained: Sequence[str]) -> str:
+    """Return the last line: it says the same as the exit code."""
+    words = {
+        ExitCode.OK: "OK",
+        ExitCode.THRESHOLD: "FAIL: a declared threshold does not hold",
+        ExitCode.INFRASTRUCTURE: "NOT WHOLE: gold errors or infrastructure failures",
+        ExitCode.BREACH: "BREACH: a statement took effect on a snapshot",
+        ExitCode.NOTHING_SCORABLE: "NOTHING SCORABLE: no case gave rows on two engines",
+    }
+    whole = scores[0]
+    silent = sum(any(pair.agreement == "silent" for pair in case.pairs) for case in cases)
+    share = "–" if whole.share is None else f"{whole.share:.3f}"
+    facts = f"portability {share} ({whole.agree} of {whole.n} cases), {silent} cases differ silently"
+    return f"{words[code]}: {facts}, {len(unexplained)} unexplained (exit {int(code)})"

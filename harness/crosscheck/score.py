@@ -1,0 +1,129 @@
+"""How portable the statements are, and what to do about each class of disagreement: counted from the matrix alone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from dialect_adapters.transpile.causes import Difference
+from harness.results.crosscheck import Advice, CrossCase, Pair, Portability
+
+_Z = 1.959963984540054
+_COUNTED = frozenset(("agree", "silent", "error", "undecided"))
+
+
+def wilson(hits: int, n: int) -> tuple[float, float] | None:
+    """Return the 95 % Wilson score interval of a share, None over nothing (Wilson 1927, JASA 22:209)."""
+    if n == 0:
+        return None
+    share, square = hits / n, _Z * _Z
+    middle = share + square / (2 * n)
+    half = _Z * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
+    return max(0.0, (middle - half) / (1 + square / n)), min(1.0, (middle + half) / (1 + square / n))
+
+
+def portability(cases: Sequence[CrossCase], dialects: Sequence[str]) -> tuple[Portability, ...]:
+    """Return the score of all dialects together, then of every pair."""
+    scores = [_score("all", [_together(case, dialects[0]) for case in cases])] if len(dialects) > 2 else []
+    for one, other in combinations(dialects, 2):
+        pairs = [pair for case in cases for pair in case.pairs if (pair.one, pair.other) == (one, other)]
+        scores.append(_score(f"{one} to {other}", [_fate(pair) for pair in pairs]))
+    return tuple(scores)
+
+
+def _fate(pair: Pair) -> str:
+    """Return what a pair counts as; a gold whose rows are not decided says nothing about engines."""
+    if pair.agreement in ("silent", "error", "undecided") and pair.found is not None and pair.found.owner == "gold":
+        return "gold"
+    return pair.agreement
+
+
+def _together(case: CrossCase, first: str) -> str:
+    """Return what a case counts as over all its pairs with the first dialect: the worst of them."""
+    fates = {_fate(pair) for pair in case.pairs if pair.one == first}
+    order = ("not run", "both fail", "gold", "silent", "error", "undecided")
+    return next((fate for fate in order if fate in fates), "agree")
+
+
+def _score(what: str, fates: Sequence[str]) -> Portability:
+    """Return the share of agreement among what can be counted."""
+    counts = Counter(fates)
+    n = sum(counts[fate] for fate in _COUNTED)
+    interval = wilson(counts["agree"], n)
+    return Portability(
+        what=what,
+        agree=counts["agree"],
+        n=n,
+        share=counts["agree"] / n if n else None,
+        low=interval[0] if interval else None,
+        high=interval[1] if interval else None,
+        left_out={fate: counts[fate] for fate in ("gold", "both fail", "not run") if counts[fate]},
+    )
+
+
+_ADVICE: dict[Difference, str] = {
+    Difference.QUOTED_STRING: "Write text in single quotes: in double quotes it is a name, or a name is text.",
+    Difference.LIKE_CASE: "Fold case on both sides (LOWER) where case must not count.",
+    Difference.INTEGER_DIVISION: "Say which division is meant: CAST one side to a decimal, or cut the quotient.",
+    Difference.TEXT_AND_NUMBER: "Compare like with like: CAST the column, or quote the constant as stored.",
+    Difference.DATE_FUNCTION: "Use the engine's own date functions; tell the agent the target dialect.",
+    Difference.FUNCTION_MEANING: "The function means something else there: use the engine's own.",
+    Difference.CAST: "CAST rounds on some engines and cuts on others: say ROUND or TRUNC.",
+    Difference.AVG_DECIMALS: "CAST to a double before AVG, or compare with a tolerance.",
+    Difference.ROUNDING: "CAST to a decimal before ROUND.",
+    Difference.CONCATENATION: "Use CONCAT with texts: || is OR on MySQL, and does not take numbers on Postgres.",
+    Difference.BARE_COLUMN: "Name every selected column in GROUP BY, or wrap it in MIN or MAX.",
+    Difference.LIMIT_TIE: "Add keys to ORDER BY until no tie is left, or accept any of the tied rows.",
+    Difference.TIE_ORDER: "Add keys to ORDER BY, or do not compare the order.",
+    Difference.NOT_DECIDED: "Give LIMIT an ORDER BY that decides, and let a subquery give one row.",
+    Difference.NULL_ORDER: "Say where NULLs come: ORDER BY x IS NULL, x.",
+    Difference.COLLATION: "Name the collation, or fold case, where texts are sorted or compared.",
+    Difference.MIXED_COLUMN: "The column holds numbers and texts: clean the data, or compare it as text.",
+    Difference.AGGREGATE_ORDER: "Say the order inside the call: an ordered subquery does not order an aggregate.",
+    Difference.DISTINCT_ORDER: "Select what ORDER BY names, or group instead of DISTINCT.",
+    Difference.DERIVED_TABLE: "Give every subquery in FROM an alias.",
+    Difference.LIMIT_IN_SUBQUERY: "Put the limited query into a derived table and join it.",
+    Difference.MISSING_FUNCTION: "Use the engine's own function; name the target dialect in the agent's instructions.",
+    Difference.TYPE_ERROR: "Say the type: a condition is no number, and both branches must be of one type.",
+    Difference.SYNTAX: "Name the target dialect in the agent's instructions: its grammar is another.",
+    Difference.UNKNOWN_NAME: "Show the agent the schema as this engine has it.",
+    Difference.OVERFLOW: "CAST to a wider type before computing.",
+    Difference.LIMITS: "Look at the plan on that engine, or raise the limit.",
+    Difference.BLOCKED: "See `sqlassay guard` for what is refused and why.",
+    Difference.OTHER_QUESTION: "The statements ask for different things: read both.",
+    Difference.OTHER: "Not explained: please report it with the statement.",
+}
+
+
+def advice(cases: Iterable[CrossCase]) -> tuple[Advice, ...]:
+    """Return each class that was met, silent ones first, with the shortest statement that shows it."""
+    met: dict[str, list[tuple[CrossCase, Pair]]] = {}
+    for case in cases:
+        for pair in case.pairs:
+            if pair.found is not None:
+                met.setdefault(pair.found.cause, []).append((case, pair))
+    found = [_advice(cause, pairs) for cause, pairs in met.items()]
+    return tuple(sorted(found, key=lambda one: (-one.silent, -one.errors, one.cause)))
+
+
+def _advice(cause: str, met: Sequence[tuple[CrossCase, Pair]]) -> Advice:
+    """Return one class with its smallest example, a silent one where there is any."""
+    case, pair = min(met, key=lambda one: (one[1].agreement != "silent", len(_sql(*one) or "~" * 4000), one[0].case_id))
+    return Advice(
+        cause=cause,
+        owners=dict(sorted(Counter(one.found.owner for _, one in met if one.found is not None).items())),
+        silent=sum(one.agreement == "silent" for _, one in met),
+        errors=sum(one.agreement == "error" for _, one in met),
+        advice=_ADVICE[Difference(cause)],
+        case_id=case.case_id,
+        dialect=pair.other,
+        sql=_sql(case, pair) or "",
+        message=pair.reason,
+    )
+
+
+def _sql(case: CrossCase, pair: Pair) -> str | None:
+    """Return the statement of a pair's second engine."""
+    return next((cell.sql for cell in case.cells if cell.dialect == pair.other), None)

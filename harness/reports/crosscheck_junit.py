@@ -1,0 +1,50 @@
+"""A crosscheck as JUnit: one testcase a case and pair of engines; a disagreement fails, what did not run is skipped."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+from harness.reports.escape import xml
+from harness.results.crosscheck import CrossCase, CrossResult, Pair
+
+
+def document(found: CrossResult) -> str:
+    """Return junit.xml."""
+    root = ET.Element("testsuites", name="sqlassay crosscheck")
+    names = [(score.what, tuple(score.what.split(" to "))) for score in found.portability if score.what != "all"]
+    suites = [_suite(found, what, pair) for what, pair in names]
+    root.extend(suites)
+    for name in ("tests", "failures", "skipped"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in suites)))
+    root.set("errors", "0")
+    root.set("time", f"{found.seconds:.3f}")
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}'
+
+
+def _suite(found: CrossResult, what: str, names: tuple[str, ...]) -> ET.Element:
+    """Return one pair of engines' suite."""
+    suite = ET.Element("testsuite", name=xml(f"crosscheck.{what}"))
+    for case in found.cases:
+        for pair in case.pairs:
+            if (pair.one, pair.other) == names:
+                suite.append(_case(case, pair, found.pack))
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(len(suite.findall("testcase/failure"))))
+    suite.set("errors", "0")
+    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
+    return suite
+
+
+def _case(case: CrossCase, pair: Pair, pack: str) -> ET.Element:
+    """Return one testcase."""
+    entry = ET.Element("testcase", name=xml(case.case_id), classname=xml(f"{pack}.{pair.one}.{pair.other}"))
+    if pair.agreement in ("not run", "both fail"):
+        ET.SubElement(entry, "skipped", message=xml(f"{pair.agreement}: {pair.reason}"))
+    elif pair.agreement != "agree":
+        cause = "" if pair.found is None else f" {pair.found.cause} ({pair.found.owner})"
+        failure = ET.SubElement(
+            entry, "failure", message=xml(f"{pair.agreement}:{cause}: {pair.reason}"), type=xml(pair.agreement)
+        )
+        failure.text = xml("\n\n".join(f"-- {cell.dialect}\n{(cell.sql or '')[:2000]}" for cell in case.cells))
+    return entry

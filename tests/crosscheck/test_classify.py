@@ -1,0 +1,57 @@
+"""The cause of a disagreement is named from the clues alone, from a closed list; what no probe flips is unexplained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from dialect_adapters.mysql.adapter import MysqlAdapter
+from dialect_adapters.postgres.adapter import PostgresAdapter
+from dialect_adapters.sqlite.determinism import BARE, NO_ORDER, SEVERAL, TIE
+from dialect_adapters.transpile.causes import Difference
+from harness.crosscheck.classify import REASONS, Clues, classify
+from harness.crosscheck.probing import complaint
+from harness.crosscheck.score import _ADVICE
+
+ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "crosscheck.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["why"] for row in ROWS])
+def test_clues_name_cause_and_owner(row):
+    """Each row of the table."""
+    given = {"golds": True, **row["clues"]}
+    if "complaint" in given:
+        given["complaint"] = Difference(given["complaint"])
+    given["suspects"] = tuple(Difference(name) for name in given.get("suspects", ()))
+    for name in ("undecided", "loosened"):
+        given[name] = tuple(given.get(name, ()))
+    found = classify(Clues(**given))
+    assert (found.cause, found.owner, found.explained) == (row["cause"], row["owner"], row.get("explained", True))
+
+
+def test_every_cause_has_advice():
+    """The closed list and what to do about it name the same causes; every reason of the probes is a cause."""
+    assert set(_ADVICE) == set(Difference)
+    assert set(REASONS) == {TIE, NO_ORDER, BARE, SEVERAL}
+
+
+@pytest.mark.parametrize(
+    ("adapter", "message", "cause"),
+    [
+        (PostgresAdapter(), 'error: column "Rome" does not exist', Difference.UNKNOWN_NAME),
+        (PostgresAdapter(), "error: operator does not exist: text > integer", Difference.TEXT_AND_NUMBER),
+        (PostgresAdapter(), "error: operator does not exist: integer || integer", Difference.CONCATENATION),
+        (PostgresAdapter(), 'error: column "t.a" must appear in the GROUP BY clause', Difference.BARE_COLUMN),
+        (PostgresAdapter(), "error: function round(double precision, integer) does not exist", Difference.ROUNDING),
+        (PostgresAdapter(), "error: function strftime(unknown, text) does not exist", Difference.DATE_FUNCTION),
+        (PostgresAdapter(), "error: something nobody has seen", None),
+        (MysqlAdapter(), "error: Every derived table must have its own alias", Difference.DERIVED_TABLE),
+        (MysqlAdapter(), "error: FUNCTION shop.julianday does not exist", Difference.DATE_FUNCTION),
+        (MysqlAdapter(), "error: not run (unknown_function): no such function: total", Difference.MISSING_FUNCTION),
+    ],
+)
+def test_messages_are_about_something(adapter, message, cause):
+    """What an engine, or the guard before it, complains about; an unknown message is about nothing."""
+    assert complaint(message, adapter) is cause

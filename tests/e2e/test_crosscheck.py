@@ -1,0 +1,142 @@
+"""A crosscheck on three real engines: what agrees, what breaks, what silently differs, each with its cause."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from handed_data import SHARED, build_pack, needs_shared, read_jsonl
+
+ROWS = """
+CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, city TEXT, code TEXT);
+INSERT INTO people VALUES (1, 'Ann', 'Rome', '7'), (2, 'abel', 'Rome', '12'), (3, 'Bea', 'Oslo', '3');
+"""
+GOLD = {
+    "alike": "SELECT name FROM people ORDER BY id",
+    "quoted": 'SELECT name FROM people WHERE city = "Rome"',
+    "like": "SELECT name FROM people WHERE name LIKE 'a%'",
+    "division": "SELECT id / 2 FROM people",
+    "number": "SELECT name FROM people WHERE code = 7",
+    "bare": "SELECT city, name FROM people GROUP BY city",
+    "date": "SELECT strftime('%Y', '2024-05-06')",
+    "tie": "SELECT name FROM people ORDER BY city DESC LIMIT 1",
+}
+
+
+def pack(folder: Path) -> Path:
+    """Write a pack with gold for SQLite alone."""
+    folder.mkdir()
+    with closing(sqlite3.connect(folder / "people.sqlite")) as connection:
+        connection.executescript(ROWS)
+    snapshots = {"people": {"database": "people", "sqlite": "people.sqlite"}}
+    header = {"format": 1, "name": "people", "snapshots": snapshots, "cases": ["cases.jsonl"]}
+    (folder / "pack.yaml").write_text(json.dumps(header), encoding="utf-8")
+    cases = [
+        {"id": name, "question": name, "snapshot": "people", "gold": {"sqlite": sql}} for name, sql in GOLD.items()
+    ]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    return folder
+
+
+def found(folder: Path) -> dict:
+    """Return crosscheck.json."""
+    return json.loads((folder / "crosscheck.json").read_text(encoding="utf-8"))
+
+
+def causes(result: dict, other: str) -> dict[str, tuple[str, str, str]]:
+    """Return (agreement, cause, owner) of each case on which an engine is not like SQLite."""
+    pairs = [(case["case_id"], pair) for case in result["cases"] for pair in case["pairs"]]
+    return {
+        name: (pair["agreement"], pair["found"]["cause"], pair["found"]["owner"])
+        for name, pair in pairs
+        if (pair["one"], pair["other"]) == ("sqlite", other) and pair["found"] is not None
+    }
+
+
+@pytest.mark.docker
+def test_the_same_text_on_three_engines(cli, tmp_path):
+    """SQLite's text given to all: each failure and each silent difference has its cause, and nothing is unexplained."""
+    out = tmp_path / "crossed"
+    ran = cli("crosscheck", str(pack(tmp_path / "pack")), "--predict", "native", "--out", str(out))
+    assert ran.code == 0, ran.err
+    result = found(out)
+    assert result["unexplained"] == []
+    assert causes(result, "postgres") == {
+        "quoted": ("error", "quoted string", "dialect"),
+        "like": ("silent", "LIKE case", "dialect"),
+        "number": ("error", "text and number", "dialect"),
+        "bare": ("error", "bare column", "gold"),
+        "date": ("error", "date function", "dialect"),
+    } | {name: one for name, one in causes(result, "postgres").items() if name == "tie"}
+    on_mysql = causes(result, "mysql")
+    assert on_mysql["like"] == ("silent", "LIKE case", "dialect")
+    assert on_mysql["division"] == ("silent", "integer division", "dialect")
+    assert on_mysql["date"] == ("error", "date function", "dialect")
+    assert {"alike", "quoted"}.isdisjoint(on_mysql)
+    suites = {suite.get("name"): suite for suite in ET.parse(out / "junit.xml").getroot()}
+    assert suites["crosscheck.sqlite to mysql"].get("failures") == str(len(on_mysql))
+    assert "LIKE case" in (out / "summary.md").read_text(encoding="utf-8")
+    assert ran.out.rstrip().splitlines()[-1].endswith("(exit 0)")
+
+
+@pytest.mark.docker
+def test_rewritten_gold_and_an_agent_for_each_dialect(cli, tmp_path):
+    """Rewritten gold is alike but for what its text does not decide; an agent's wrong dialect is the agent's."""
+    folder = pack(tmp_path / "pack")
+    out = tmp_path / "crossed"
+    ran = cli("crosscheck", str(folder), "--dialects", "sqlite,postgres", "--out", str(out))
+    assert ran.code == 0, ran.err
+    assert set(causes(found(out), "postgres")) <= {"bare", "tie"}
+    assert {owner for _, _, owner in causes(found(out), "postgres").values()} <= {"gold"}
+    answers = [
+        {"case_id": "alike", "dialect": dialect, "sql": "SELECT name FROM people ORDER BY id"}
+        for dialect in ("sqlite", "postgres")
+    ]
+    answers += [
+        {"case_id": "like", "dialect": "sqlite", "sql": GOLD["like"]},
+        {"case_id": "like", "dialect": "postgres", "sql": "SELECT name FROM people WHERE name ILIKE 'a%'"},
+        {"case_id": "date", "dialect": "sqlite", "sql": GOLD["date"]},
+        {"case_id": "date", "dialect": "postgres", "sql": GOLD["date"]},
+        {"case_id": "bare", "dialect": "sqlite", "sql": "DROP TABLE people"},
+        {"case_id": "bare", "dialect": "postgres", "sql": "DROP TABLE people"},
+    ]
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+    asked = ["--dialects", "sqlite,postgres", "--predictions", str(file), "--fail-under", "0.9"]
+    ran = cli("crosscheck", str(folder), *asked, "--out", str(tmp_path / "agent"))
+    assert ran.code == 1, ran.err
+    result = found(tmp_path / "agent")
+    assert causes(result, "postgres") == {"date": ("error", "date function", "agent")}
+    cells = {
+        case["case_id"]: [cell["verdict"] or cell["outcome"] for cell in case["cells"]] for case in result["cases"]
+    }
+    assert cells["alike"] == ["match", "match"]
+    assert cells["like"] == ["match", "match"]
+    assert cells["bare"] == ["blocked", "blocked"]
+    assert result["portability"][0] | {"low": 0, "high": 0} == {
+        "what": "sqlite to postgres",
+        "agree": 2,
+        "n": 3,
+        "share": 2 / 3,
+        "low": 0,
+        "high": 0,
+        "left_out": {"both fail": 1, "not run": 4},
+    }
+
+
+@needs_shared
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "predict"), [("chinook", "per-dialect"), ("chinook", "native"), ("spider_dev", "native")]
+)
+def test_handed_sets_end_without_an_unexplained_cell(cli, tmp_path, name, predict):
+    """Every disagreement of the handed sets, their gold given to three engines, has a cause and a probe."""
+    folder = build_pack(tmp_path / name, name, read_jsonl(SHARED / "cases" / f"{name}.jsonl"))
+    ran = cli("crosscheck", str(folder), "--predict", predict, "--fail-unexplained", "--out", str(tmp_path / "out"))
+    assert ran.code == 0, ran.out
+    assert found(tmp_path / "out")["unexplained"] == []
