@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval crosscheck redteam engine doctor check audit test soak bench bench-compare bench-sandbox bench-images mutants docs lock clean
+.PHONY: help eval crosscheck check-cases redteam engine doctor check audit test soak bench bench-compare bench-sandbox bench-images mutants docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -58,6 +58,12 @@ eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT 
 
 crosscheck: $(VENV)/.runtime ## Cross engines: FROM TO PACK PREDICTIONS AGENT PREDICT OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE
 	@$(BIN)/sqlassay crosscheck '$(PACK)' $(CROSS_OPTIONS)
+
+check-cases: $(VENV)/.runtime ## Examine a pack's own gold: PACK DIALECTS FAIL_ON OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE RUNTIME
+	@$(BIN)/sqlassay check-cases '$(PACK)' --engine '$(ENGINE)' $(call option,DIALECTS,--dialects) \
+		$(call option,FAIL_ON,--fail-on) $(call option,OUT,--out) $(call option,JOBS,--jobs) \
+		$(call option,SANDBOX,--sandbox) $(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) \
+		$(call option,RUNTIME,--runtime)
 
 redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME
 	@$(BIN)/sqlassay redteam $(REDTEAM_OPTIONS)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+    from dialect_adapters.rearranged import RowOrder
     from dialect_adapters.sqlite.determinism import Probe
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.facts import SchemaFacts
@@ -75,6 +76,12 @@ class SqliteAdapter:
         from dialect_adapters.sqlite.determinism import probes
 
         return tuple(probes(self.read_query(sql, facts)))
+
+    def rearranged(self, snapshot: Snapshot, order: RowOrder, seed: int, folder: Path) -> Snapshot | None:
+        """Return the snapshot as a file with its rows stored in another order; None where it cannot be written anew."""
+        from dialect_adapters.sqlite.rearrange import rearranged_file
+
+        return rearranged_file(snapshot, order, seed, folder)
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""

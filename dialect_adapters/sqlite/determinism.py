@@ -39,6 +39,11 @@ class Probe:
     reason: str
     sql: str | None
 
+    @property
+    def cuts(self) -> bool:
+        """Return whether what is not decided is which rows a LIMIT keeps."""
+        return self.reason in (TIE, NO_ORDER)
+
 
 def probes(tree: exp.Expr) -> Iterator[Probe]:
     """Yield the probes of a typed tree (see `reading.read`), for every SELECT in it."""

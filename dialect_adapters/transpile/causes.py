@@ -21,6 +21,7 @@ class Difference(StrEnum):
     CAST = "cast"
     AVG_DECIMALS = "AVG decimals"
     ROUNDING = "rounding"
+    LITERAL = "literal"
     CONCATENATION = "concatenation"
     BARE_COLUMN = "bare column"
     LIMIT_TIE = "limit tie"
@@ -65,6 +66,11 @@ class Question(Protocol):
     @property
     def sql(self) -> str | None:
         """Return the statement that finds out, None where it cannot be asked alone."""
+        ...
+
+    @property
+    def cuts(self) -> bool:
+        """Return whether what is not decided is which rows a LIMIT keeps."""
         ...
 
 

@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 
 import click
 
+from harness.cli.streams import prepare
+
 COMMANDS = {
     "run": "Judge an agent's SQL against gold in isolated databases.",
     "resume": "Go on with a run that was killed or interrupted.",
@@ -19,6 +21,7 @@ COMMANDS = {
     "compare": "Judge pairs of relations without a database.",
     "crosscheck": "Run every case on every engine and say which disagree, how and why.",
     "redteam": "Attack each layer of the defence alone and all together.",
+    "check-cases": "Find what is wrong with a pack's own gold before it judges anybody.",
     "guard": "Judge a file of statements by the guard alone, without any database.",
     "convert": "Write a foreign data set as a pack in our own format.",
     "init": "Start a pack of your own in a new folder.",
@@ -27,6 +30,11 @@ COMMANDS = {
     "doctor": "Say what works on this machine and how to fix what does not.",
     "clean": "Remove sandboxes that dead runs left behind.",
 }
+
+
+def module_of(command: str) -> str:
+    """Return the name of a command's file."""
+    return command.replace("-", "_") + "_command"
 
 
 class _Lazy(click.Group):
@@ -40,7 +48,7 @@ class _Lazy(click.Group):
         """Import one command's file and return its command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"harness.cli.{cmd_name}_command").command
+        command: click.Command = import_module(f"harness.cli.{module_of(cmd_name)}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (as above)
@@ -96,11 +104,10 @@ def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with the command's exit code."""
+    prepare()
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupted)
-    code = _run(sys.argv[1:] if arguments is None else arguments)
-    sys.stdout.flush()
-    sys.exit(code)
+    sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
 
 
 def _run(arguments: list[str]) -> int:
@@ -109,6 +116,7 @@ def _run(arguments: list[str]) -> int:
 
     try:
         result: Any = cli.main(args=arguments, prog_name="sqlassay", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         return _say("INTERRUPTED: nothing was kept (exit 130)", 130)
     except KeyboardInterrupt:
@@ -120,10 +128,6 @@ def _run(arguments: list[str]) -> int:
     except SqlassayError as error:
         word = {2: "INPUT", 3: "INFRASTRUCTURE"}.get(int(error.exit_code), "ERROR")
         return _say(f"{word}: {error} (exit {int(error.exit_code)})", int(error.exit_code))
-    except BrokenPipeError:
-        # Whoever read our output left (`| head`): nothing is wrong, and the interpreter must not say so at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         logging.getLogger("sqlassay").debug("the machine refused", exc_info=True)
         place = f"{error.filename}: " if error.filename else ""

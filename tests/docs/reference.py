@@ -29,7 +29,7 @@ def _commands() -> list[tuple[str, click.Command]]:
     main = import_module("harness.cli.main")
     found: list[tuple[str, click.Command]] = []
     for name in main.COMMANDS:
-        command: click.Command = import_module(f"harness.cli.{name}_command").command
+        command: click.Command = import_module(f"harness.cli.{main.module_of(name)}").command
         found.append((name, command))
         if isinstance(command, click.Group):
             found += [(f"{name} {sub}", command.commands[sub]) for sub in sorted(command.commands)]

@@ -1,0 +1,124 @@
+"""Ask the data whether a gold's text decides its rows: what it may choose among, what its LIMIT cuts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cases.case import Case
+from cases.outcome import Rows
+from cases.relation import Relation, Row
+from dialect_adapters.contract import Adapter
+from dialect_adapters.transpile.causes import Doubting
+from dialect_adapters.transpile.facts import Refused
+from dialect_adapters.transpile.snapshot_facts import snapshot_facts
+from harness.checkup.seen import Sign, row_text
+from harness.compare import resolve_policy
+from harness.desk import Desk
+from harness.results.evidence import GoldAnswer
+from harness.results.health import Flag
+from harness.results.parsed import OrderFacts
+from sandboxes.station import Care
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """What asking the data found, what could not be asked, and how many statements that took."""
+
+    signs: tuple[Sign, ...]
+    notes: tuple[str, ...]
+    asked: int
+
+
+def doubts(case: Case, answer: GoldAnswer, adapter: Adapter, desk: Desk, *, plain: bool) -> Doubts:
+    """Return what of one gold query's rows its text does not decide, by the questions its adapter knows.
+
+    Where the adapter knows none, the query run again with its order keys says whether its LIMIT cuts a tie. `plain`
+    says that the guard lets the statement through and flags nothing of it.
+    """
+    if not isinstance(adapter, Doubting):
+        return Doubts(tuple(_cut_tie(answer, desk)), (), 0)
+    try:
+        questions = list(adapter.choices(answer.sql, snapshot_facts(desk.rules.pack.snapshot(case.snapshot))))
+    except (Refused, RecursionError) as refusal:
+        note = f"not asked which rows it may choose among: {str(refusal) or 'it is nested too deeply'}"
+        return Doubts(tuple(_cut_tie(answer, desk)), (note,), 0)
+    signs: list[Sign] = []
+    notes: list[str] = []
+    for question in questions:
+        flag = Flag.TIE_AT_LIMIT if question.cuts else Flag.NON_DETERMINISTIC
+        found = None if question.sql is None else _any_row(case, question.sql, desk, plain=plain)
+        if found is None:
+            notes.append(f"may be {flag}: {question.reason}; it could not be asked")
+        elif found:
+            signs.append(Sign(flag, question.reason, probe=question.sql))
+    return Doubts(tuple(dict.fromkeys(signs)), tuple(dict.fromkeys(notes)), len(questions))
+
+
+def _any_row(case: Case, sql: str, desk: Desk, *, plain: bool) -> bool | None:
+    """Return whether a question is answered with a row, None where it could not be asked."""
+    pins = desk.rules.pins(case, () if plain else ("asked",))
+    care = Care.PLAIN if plain else Care.UNKNOWN
+    outcome = desk.station.run(case.snapshot, sql, desk.rules.gold_limits, pins, care=care)
+    return bool(outcome.relation.rows) if isinstance(outcome, Rows) else None
+
+
+def _cut_tie(answer: GoldAnswer, desk: Desk) -> Iterator[Sign]:
+    """Yield the sign of a LIMIT that cuts rows with equal keys and other values."""
+    facts, gold, probe = answer.parsed.order, answer.relation, answer.probe
+    if facts is None or gold is None or probe is None:
+        return
+    _, order = resolve_policy(desk.rules.strict, facts=facts, gold=gold, probe=probe)
+    if order is None or order.cut_tie is not True:
+        return
+    width, last = len(gold.columns), order.groups[-1]
+    tied = [row for row, group in zip(probe.rows, order.groups, strict=False) if group == last]
+    tied.append(probe.rows[len(gold.rows)])
+    if len({row[:width] for row in tied}) > 1:
+        shown = tuple(row_text(row) for row in tied[-2:])
+        yield Sign(
+            Flag.TIE_AT_LIMIT, "the rows on both sides of the LIMIT have equal keys", answer_probe(answer), shown
+        )
+
+
+def answer_probe(answer: GoldAnswer) -> str | None:
+    """Return the statement that showed a gold's order keys."""
+    return answer.parsed.order.probe_sql if answer.parsed.order is not None else None
+
+
+def null_keys(answer: GoldAnswer) -> Iterator[Sign]:
+    """Yield the sign of an ORDER BY whose keys hold NULLs that nothing says where to put."""
+    facts, gold = answer.parsed.order, answer.relation
+    if facts is None or gold is None or len(gold.rows) < 2:
+        return
+    for place, sql in _unplaced(facts, gold, answer.probe):
+        held = answer.probe if answer.probe is not None else gold
+        nulls = [row for row in held.rows if row[place] is None]
+        if nulls and len(nulls) < len(held.rows):
+            evidence = f"ORDER BY {sql}: the key of {len(nulls)} of {len(held.rows)} rows is NULL"
+            yield Sign(Flag.NULL_ORDER, evidence, answer_probe(answer), (row_text(nulls[0]),))
+
+
+def _unplaced(facts: OrderFacts, gold: Relation, probe: Relation | None) -> Iterator[tuple[int, str]]:
+    """Yield the visible place and text of each key that does not say where its NULLs go."""
+    hidden, width = len(gold.columns), len((probe or gold).columns)
+    said = ""
+    for key in facts.keys:
+        place = hidden if key.column is None else key.column
+        hidden += key.column is None
+        if key.nulls is None and place < width and not _tests_null(said, key.sql):
+            yield place, key.sql
+        said += f" {key.sql}"
+
+
+def _tests_null(said: str, key: str) -> bool:
+    """Return whether an earlier key puts the NULLs of this one in their place, as `key IS NULL` does."""
+    return re.search(rf"{re.escape(key)} is (not )?null|isnull\({re.escape(key)}\)", said, re.I) is not None
+
+
+def is_vacuous(rows: tuple[Row, ...]) -> str | None:
+    """Say why a result is no test of an answer, None where it is one."""
+    if not rows:
+        return "it gives no row"
+    return "every value it gives is NULL" if all(cell is None for row in rows for cell in row) else None

@@ -1,0 +1,180 @@
+"""Examine one case's gold as its data is stored: does it run, twice, as a prediction, and are its rows decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from cases.case import Case, Prediction
+from cases.policy import Policy
+from cases.presets import case_policy
+from cases.verdicts import Verdict
+from dialect_adapters.contract import Adapter
+from harness.checkup.choices import doubts, is_vacuous, null_keys
+from harness.checkup.clock import clock_signs
+from harness.checkup.columns import TextNumbers
+from harness.checkup.seen import Seen, Sign, compared, differing
+from harness.compare import compare, resolve_policy
+from harness.desk import Desk
+from harness.evaluate import Judged, evaluate
+from harness.gold import answer_gold
+from harness.results.evidence import GoldAnswer
+from harness.results.health import Flag
+from harness.results.verdicts import Comparison
+from harness.store.gold_cache import GoldCache
+
+RANDOM = frozenset(
+    f"nondeterministic: {name}"
+    for name in (
+        "random",
+        "randomblob",
+        "rand",
+        "uuid",
+        "gen_random_uuid",
+        "array_sample",
+        "array_shuffle",
+        "random_normal",
+        "tablesample",
+    )
+)
+"""What the guard flags because it gives something else each time."""
+
+_FAILED: dict[Verdict, Flag] = {
+    Verdict.BLOCKED: Flag.REFUSED_BY_GUARD,
+    Verdict.ERROR: Flag.DOES_NOT_RUN,
+    Verdict.TIMEOUT: Flag.TOO_SLOW,
+    Verdict.TOO_MANY_ROWS: Flag.TOO_MANY_ROWS,
+    Verdict.TOO_MANY_BYTES: Flag.TOO_MANY_ROWS,
+    Verdict.RESOURCE_LIMIT: Flag.DOES_NOT_RUN,
+    Verdict.MISMATCH: Flag.NON_DETERMINISTIC,
+    Verdict.UNDECIDED: Flag.UNDECIDED,
+    Verdict.NO_PREDICTION: Flag.DOES_NOT_RUN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Examiner:
+    """What examining a case needs besides a desk: the engine's adapter and the numbers that columns hold as text."""
+
+    adapter: Adapter
+    numbers: TextNumbers
+
+    def examine(self, case: Case, desk: Desk) -> Seen:
+        """Return what is to be said about one case's gold, as its data is stored."""
+        seen = Seen(case, desk.rules.dialect, answer_gold(case, desk, GoldCache(None)))
+        for number, answer in enumerate(seen.answers, 1):
+            seen.executions += 1 + (answer.probe is not None)
+            if answer.infrastructure:
+                seen.problems.append(f"case {case.id} on {seen.dialect}: {answer.failure}")
+            elif answer.usable:
+                self._usable(seen, number, answer, desk)
+            else:
+                seen.add(number, [_failure(answer)])
+        for number, sign in _alternatives(seen, case_policy(desk.rules.policy, case)):
+            seen.add(number, [sign])
+        return seen
+
+    def _usable(self, seen: Seen, number: int, answer: GoldAnswer, desk: Desk) -> None:
+        """Say what there is about one statement that ran."""
+        judged = as_prediction(seen, answer, desk)
+        guard = judged.evidence.guard
+        flags = guard.flags if guard is not None else ()
+        seen.flags[number] = flags
+        seen.add(number, _as_itself(judged, flags))
+        if answer.seconds > desk.rules.limits.timeout:
+            evidence = f"{answer.seconds:.1f} s, and a prediction may take {desk.rules.limits.timeout:g} s"
+            seen.add(number, [Sign(Flag.TOO_SLOW, evidence)])
+        if answer.relation is None:
+            return
+        plain = guard is not None and guard.allowed and not flags
+        asked = doubts(seen.case, answer, self.adapter, desk, plain=plain)
+        seen.executions += asked.asked
+        seen.notes += asked.notes
+        seen.add(number, asked.signs)
+        seen.add(number, null_keys(answer))
+        seen.add(number, self._text_numbers(seen, answer))
+        vacuous = is_vacuous(answer.relation.rows)
+        if vacuous is not None:
+            seen.add(number, [Sign(Flag.EMPTY, vacuous)])
+        seen.add(number, clock_signs(seen, number, answer, desk))
+
+    def _text_numbers(self, seen: Seen, answer: GoldAnswer) -> Iterator[Sign]:
+        """Yield the sign of numbers that are sorted as text."""
+        for clause, column, (one, other) in self.numbers.sorted_by(answer.parsed, seen.case.snapshot):
+            evidence = f"{clause} over {column}, where '{one}' comes before '{other}'"
+            yield Sign(Flag.NUMBERS_SORTED_AS_TEXT, evidence)
+
+
+def as_prediction(seen: Seen, answer: GoldAnswer, desk: Desk, case: Case | None = None) -> Judged:
+    """Judge a gold statement as an agent's answer, against what it gave as gold."""
+    seen.executions += 1
+    asked = case or seen.case
+    prediction = Prediction(case_id=asked.id, sql=answer.sql, dialect=seen.dialect, route=asked.route)
+    judged = evaluate(asked, prediction, (answer,), desk)
+    if judged.evidence.verdict is Verdict.INFRASTRUCTURE:
+        seen.problems.append(f"case {asked.id} on {seen.dialect}: {judged.evidence.reason}")
+    return judged
+
+
+def _failure(answer: GoldAnswer) -> Sign:
+    """Return the sign of a gold that gave nothing to compare with."""
+    reason = answer.failure or "it gave no rows"
+    if answer.timed_out:
+        return Sign(Flag.TOO_SLOW, reason)
+    kind = reason.partition(":")[0]
+    past_limit = kind in (Verdict.TOO_MANY_ROWS, Verdict.TOO_MANY_BYTES)
+    return Sign(Flag.TOO_MANY_ROWS if past_limit else Flag.DOES_NOT_RUN, reason)
+
+
+def _as_itself(judged: Judged, flags: tuple[str, ...]) -> Iterator[Sign]:
+    """Yield the sign of a gold that does not match itself when an agent gives it, or gives other rows each time."""
+    evidence = judged.evidence
+    random = sorted(RANDOM & set(flags))
+    if random:
+        yield Sign(Flag.NON_DETERMINISTIC, f"it calls {', '.join(flag.partition(': ')[2] for flag in random)}")
+    if evidence.guard is not None and not evidence.guard.allowed:
+        yield Sign(Flag.REFUSED_BY_GUARD, evidence.guard.reason)
+        return
+    flag = _FAILED.get(evidence.verdict)
+    comparison = compared(evidence)
+    if flag is not None:
+        rows = differing(comparison, ("first run", "second run")) if comparison is not None else ()
+        yield Sign(flag, f"as a prediction it is {evidence.verdict}: {evidence.reason}", rows=rows)
+        return
+    strict = evidence.executions[-1].strict if evidence.executions else None
+    if strict is not None and strict.verdict == "mismatch":
+        rows = differing(strict, ("first run", "second run"))
+        yield Sign(
+            Flag.NON_DETERMINISTIC, f"two runs differ, though the policy forgives it: {strict.reason}", rows=rows
+        )
+
+
+def _alternatives(seen: Seen, policy: Policy) -> Iterator[tuple[int, Sign]]:
+    """Yield each accepted alternative that gives other rows than one before it."""
+    usable = [(number, answer) for number, answer in enumerate(seen.answers, 1) if answer.relation is not None]
+    for (first, one), (second, other) in combinations(usable, 2):
+        found = either_way(one, other, policy)
+        if found.verdict != "match" and not seen.has(Flag.ALTERNATIVES_DISAGREE, second):
+            rows = differing(found, (f"alternative {first}", f"alternative {second}"))
+            evidence = f"alternative {second} against {first}: {found.reason}"
+            yield second, Sign(Flag.ALTERNATIVES_DISAGREE, evidence, rows=rows)
+
+
+def either_way(one: GoldAnswer, other: GoldAnswer, policy: Policy) -> Comparison:
+    """Compare two gold answers, each once as the reference: one that has more columns may accept the other."""
+    forth = _against(one, other, policy)
+    if forth.verdict == "match":
+        return forth
+    back = _against(other, one, policy)
+    return back if back.verdict == "match" else forth
+
+
+def _against(gold: GoldAnswer, other: GoldAnswer, policy: Policy) -> Comparison:
+    """Compare what one answer gave with the rows of another as if they were predicted."""
+    if gold.relation is None or other.relation is None:
+        raise AssertionError("only rows are compared")
+    resolved, order = resolve_policy(
+        policy, facts=gold.parsed.order, gold=gold.relation, probe=gold.probe, gold_sql=gold.sql
+    )
+    return compare(gold.relation, other.relation, resolved, order=order)

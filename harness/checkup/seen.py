@@ -1,0 +1,85 @@
+"""What the check of one case leaves behind: signs on its gold statements, notes, and what a comparison showed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from cases.case import Case
+from cases.relation import Row
+from cases.typed_json import encode
+from harness.results.evidence import Evidence, GoldAnswer
+from harness.results.health import MEANINGS, Finding, Flag
+from harness.results.verdicts import Comparison
+
+_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """One flag with what shows it."""
+
+    flag: Flag
+    evidence: str
+    probe: str | None = None
+    rows: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Seen:
+    """One case in one dialect: its answers, and everything said about them so far; one thread writes it at a time."""
+
+    case: Case
+    dialect: str
+    answers: tuple[GoldAnswer, ...] = ()
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    flags: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    executions: int = 0
+
+    def add(self, number: int, signs: Iterable[Sign]) -> None:
+        """Record signs on the accepted statement of this number, from 1; the first of each flag stands."""
+        for sign in signs:
+            if not self.has(sign.flag, number):
+                self.findings.append(self._finding(number, sign))
+
+    def has(self, flag: Flag, number: int) -> bool:
+        """Return whether a statement carries a flag already."""
+        return any(one.flag is flag and one.alternative == number for one in self.findings)
+
+    def _finding(self, number: int, sign: Sign) -> Finding:
+        """Return a sign as it is written."""
+        return Finding(
+            case_id=self.case.id,
+            dialect=self.dialect,
+            alternative=number,
+            flag=sign.flag,
+            evidence=sign.evidence,
+            sql=self.answers[number - 1].sql,
+            probe=sign.probe,
+            rows=sign.rows,
+            remedy=MEANINGS[sign.flag][1],
+        )
+
+
+def row_text(row: Row) -> str:
+    """Return a row as text for a report, shortened where it is long."""
+    import json
+
+    text = json.dumps([encode(cell) for cell in row], ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def differing(comparison: Comparison, names: tuple[str, str]) -> tuple[str, ...]:
+    """Return the first row that differs as each side has it."""
+    first = comparison.first
+    if first is None:
+        return ()
+    sides = zip(names, (first.gold, first.predicted), strict=True)
+    return tuple(f"{name}: {'no such row' if row is None else row_text(row)}" for name, row in sides)
+
+
+def compared(evidence: Evidence) -> Comparison | None:
+    """Return the comparison under the run's policy, None where nothing was compared."""
+    return evidence.executions[-1].comparison if evidence.executions else None
