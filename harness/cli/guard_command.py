@@ -43,7 +43,7 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
                 click.echo(f"INPUT: {statement}", err=True)
                 continue
             verdict = judge(statement.sql)
-            counts.update(all=1, rejected=not verdict.allowed, flagged=bool(verdict.flags))
+            counts.update(all=1, rejected=int(not verdict.allowed), flagged=int(bool(verdict.flags)))
             line = {
                 "id": statement.id,
                 "verdict": "allowed" if verdict.allowed else "rejected",
@@ -114,7 +114,8 @@ def _ended(counts: Counter[str], file: str) -> int:
     if not counts["all"] and not counts["malformed"]:
         name = "standard input" if file == "-" else file
         raise InputError("there is no statement in it", file=name, remedy='Write lines of {"id": …, "sql": …}')
-    found = f"{counts['all']} statements, {counts['rejected']} rejected, {counts['flagged']} flagged"
+    statements = "statement" if counts["all"] == 1 else "statements"
+    found = f"{counts['all']} {statements}, {counts['rejected']} rejected, {counts['flagged']} flagged"
     bad = counts["malformed"]
     line = (
         f"INPUT: {bad} malformed {'line' if bad == 1 else 'lines'}, {found} (exit 2)"

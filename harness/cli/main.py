@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import sys
 from importlib import import_module
@@ -11,6 +10,8 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import click
+
+from harness.cli.streams import prepare
 
 COMMANDS = {
     "run": "Judge an agent's SQL against gold in isolated databases.",
@@ -102,11 +103,10 @@ def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with the command's exit code."""
+    prepare()
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupted)
-    code = _run(sys.argv[1:] if arguments is None else arguments)
-    sys.stdout.flush()
-    sys.exit(code)
+    sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
 
 
 def _run(arguments: list[str]) -> int:
@@ -115,6 +115,7 @@ def _run(arguments: list[str]) -> int:
 
     try:
         result: Any = cli.main(args=arguments, prog_name="sqlassay", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         return _say("INTERRUPTED: nothing was kept (exit 130)", 130)
     except KeyboardInterrupt:
@@ -126,10 +127,6 @@ def _run(arguments: list[str]) -> int:
     except SqlassayError as error:
         word = {2: "INPUT", 3: "INFRASTRUCTURE"}.get(int(error.exit_code), "ERROR")
         return _say(f"{word}: {error} (exit {int(error.exit_code)})", int(error.exit_code))
-    except BrokenPipeError:
-        # Whoever read our output left (`| head`): nothing is wrong, and the interpreter must not say so at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         logging.getLogger("sqlassay").debug("the machine refused", exc_info=True)
         place = f"{error.filename}: " if error.filename else ""

@@ -11,9 +11,17 @@ from typing import Any
 from cases.errors import InputError
 
 _REPEAT = re.compile(r"\{\{rep:(.*?):(\d{1,12})\}\}", re.DOTALL)
+_BOM = b"\xef\xbb\xbf"
 _LONGEST = 1_000_000
 _FILLED = {"{{tmp}}": "/scratch", "{{gold}}": "/scratch/gold.db", "{{victim}}": "7"}
 """What a red team's templates name: a folder, the gold file, a process id."""
+
+
+class _TwiceError(ValueError):
+    """A key stands twice in one object."""
+
+
+_WHY: dict[type[Exception], str] = {UnicodeDecodeError: "is not UTF-8", _TwiceError: "has a key twice"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,8 @@ def expand(template: str) -> str:
 
 def read_statements(lines: Iterable[bytes], file: str) -> Iterator[Statement | InputError]:
     """Yield every line's statement, or the error that makes it none; blank lines and unknown keys are passed over."""
-    for number, line in enumerate(lines, 1):
+    for number, read in enumerate(lines, 1):
+        line = read.removeprefix(_BOM) if number == 1 else read
         if line.strip():
             try:
                 yield _statement(_object(line, file, number), file, number)
@@ -51,13 +60,21 @@ def read_statements(lines: Iterable[bytes], file: str) -> Iterator[Statement | I
 def _object(line: bytes, file: str, number: int) -> dict[str, Any]:
     """Return a line's JSON object."""
     try:
-        value = json.loads(line.decode("utf-8"))
+        value = json.loads(line.decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
-        why = "not UTF-8" if isinstance(error, UnicodeDecodeError) else "not JSON"
-        raise InputError(f"the line is {why}", file=file, line=number, remedy='Write {"id": …, "sql": …}') from error
+        why = _WHY.get(type(error), "is not JSON")
+        raise InputError(f"the line {why}", file=file, line=number, remedy='Write {"id": …, "sql": …}') from error
     if not isinstance(value, dict):
         raise InputError("the line is no object", file=file, line=number, remedy='Write {"id": …, "sql": …}')
     return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object, refusing a key that stands twice: another reader might take the SQL that was not judged."""
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise _TwiceError
+    return made
 
 
 def _statement(value: dict[str, Any], file: str, number: int) -> Statement:

@@ -73,6 +73,8 @@ def test_profiles_admit_changes(tmp_path: Path) -> None:
     ("line", "place"),
     [
         ('{"id": "x", "sql":', ":2: the line is not JSON"),
+        ('{"id": "x", "sql": "SELECT 1", "sql": "DROP TABLE orders"}', ":2: the line has a key twice"),
+        ('\ufeff{"id": "x", "sql": "SELECT 1"}', ":2: the line is not JSON"),
         ("[1]", ":2: the line is no object"),
         ('{"sql": "SELECT 1"}', ":2:id: "),
         ('{"id": true, "sql": "SELECT 1"}', ":2:id: "),
@@ -90,6 +92,12 @@ def test_a_malformed_line_is_named(tmp_path: Path, line: str, place: str) -> Non
     assert any(remedy in done.stderr for remedy in ("Write {", "Give every line"))
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == ["a", "b"]
     assert done.stderr.endswith("INPUT: 1 malformed line, 2 statements, 1 rejected, 0 flagged (exit 2)\n")
+
+
+def test_one_statement_after_a_byte_order_mark_is_counted_as_one(tmp_path: Path) -> None:
+    """A file saved with a byte order mark is read, and a single statement's figures are numbers."""
+    done = _run(tmp_path, ['\ufeff{"id": "a", "sql": "DROP TABLE orders"}'])
+    assert done.stderr == "OK: 1 statement, 1 rejected, 0 flagged (exit 0)\n"
 
 
 @pytest.mark.parametrize("lines", [[], ["", "  "]])
