@@ -11,8 +11,10 @@ from cases.catalog import Catalog
 from cases.isolation import IsolationLevel, stricter
 from cases.pack import Pack
 from cases.policy import Policy
+from cases.presets import preset
 from dialect_adapters.contract import GrammarRules, Limits, Pins
 from harness.metrics.contract import Metric
+from harness.metrics.registry import presets_needed
 from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
 from harness.results.parsed import ParsedQuery
@@ -37,6 +39,11 @@ class Rules:
     metrics: tuple[Metric, ...]
     settings: MetricSettings
     level: IsolationLevel = "run"
+
+    @property
+    def others(self) -> tuple[tuple[str, Policy], ...]:
+        """Return the presets the run's metrics compare under, beside the run's own policy."""
+        return tuple((name, preset(name)) for name in presets_needed(self.metrics))
 
     def isolation(self, case: Case) -> IsolationLevel:
         """Return how far a case's queries are kept apart: a case may tighten the run's level, never loosen it."""

@@ -20,7 +20,7 @@ from harness.guard import check
 from harness.metrics.cause import likely_cause
 from harness.results.evidence import Evidence, Execution, GoldAnswer, Score
 from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import GuardVerdict, distance
+from harness.results.verdicts import Comparison, GuardVerdict, distance
 from harness.route import Route, resolve_route
 from sandboxes.station import Care
 
@@ -81,6 +81,7 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         known_route=route.known,
         settings=desk.rules.settings,
         gold_status=status,
+        catalog=catalog,
     )
     evidence = replace(evidence, cause=likely_cause(evidence))
     scores = tuple((metric.name, metric.compute(evidence, None)) for metric in desk.rules.metrics)
@@ -204,7 +205,7 @@ def _compare(
         if isinstance(predicted, Changed):
             execution = _states(case, answer, predicted, policy, snapshot_id, desk)
         else:
-            execution = _one(answer, predicted, policy, desk.rules.strict, snapshot_id)
+            execution = _one(answer, predicted, policy, snapshot_id, desk)
         pairs.append((answer, execution))
     return min(pairs, key=lambda pair: distance(pair[1].comparison, pair[1].partial))
 
@@ -225,26 +226,35 @@ def _states(
     judged, strict = (
         compare_states(answer.changed, predicted, chosen, orders) for chosen in (policy, desk.rules.strict)
     )
-    return Execution(snapshot_id, answer.changed, predicted, judged, strict, eval_orders=orders)
+    others = tuple(
+        (name, compare_states(answer.changed, predicted, other, orders)) for name, other in desk.rules.others
+    )
+    return Execution(snapshot_id, answer.changed, predicted, judged, strict, eval_orders=orders, others=others)
 
 
-def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, strict: Policy, snapshot_id: str) -> Execution:
-    """Compare one gold answer with the predicted relation under the run's policy and under `strict`."""
+def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, snapshot_id: str, desk: Desk) -> Execution:
+    """Compare one gold answer with the predicted relation under the run's policy, `strict` and what metrics need."""
     relation = answer.relation
     if relation is None:
         raise AssertionError("only usable gold answers are compared")
     facts = answer.parsed.order
     resolved, order = resolve_policy(policy, facts=facts, gold=relation, probe=answer.probe, gold_sql=answer.sql)
     comparison = compare(relation, predicted.relation, resolved, order=order)
-    resolved_strict, strict_order = resolve_policy(strict, facts=facts, gold=relation, probe=answer.probe)
+
+    def under(other: Policy) -> Comparison:
+        """Compare under another policy."""
+        chosen, its_order = resolve_policy(other, facts=facts, gold=relation, probe=answer.probe)
+        return compare(relation, predicted.relation, chosen, order=its_order)
+
     partial = partial_credit(relation, predicted.relation, resolved) if comparison.verdict == "mismatch" else None
     return Execution(
         snapshot=snapshot_id,
         gold=Rows(relation, answer.seconds),
         predicted=predicted,
         comparison=comparison,
-        strict=compare(relation, predicted.relation, resolved_strict, order=strict_order),
+        strict=under(desk.rules.strict),
         partial=partial,
+        others=tuple((name, under(other)) for name, other in desk.rules.others),
     )
 
 

@@ -45,6 +45,10 @@ _FLAGS = {"dry_run", "allow_unknown"}
     "--policy", metavar="NAME", help="Policy (default skill; `list policies`), with fields as in strict+rel_tol=1e-6."
 )
 @click.option("--metrics", metavar="A,B", help="Metrics to compute (`sqlassay list metrics`).")
+@click.option(
+    "--profile", metavar="NAME", help="Metrics by family: skill, sqlas-v1, sqlas-v2, bird, spider, evalbench, all."
+)
+@click.option("--metric-option", metavar="M.OPTION=VALUE", multiple=True, help="An option of a metric, VALUE in YAML.")
 @click.option("--fail-under", metavar="METRIC=X", multiple=True, help="Exit 1 where a metric's mean is below X.")
 @click.option("--alpha", metavar="X", help="Structural score's weight of the tables (default 0.3).")
 @click.option("--beta", metavar="X", help="Structural score where the tables differ (default 0.2).")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from harness.results.evidence import Evidence, Score
+from harness.results.evidence import Evidence, MetricSettings, Score
 from harness.results.judging import Ask
 
 __all__ = ["Ask", "Metric"]
@@ -15,8 +15,10 @@ __all__ = ["Ask", "Metric"]
 class Metric:
     """A metric as the registry lists it.
 
-    `needs` names the evidence to collect (gold, plan, timings:k, extra_snapshots, schema, judge, answer, steps).
-    `range` is the lowest and highest value; `citation` says where the definition comes from.
+    `needs` names the evidence to collect (gold, plan, timings:k, extra_snapshots, schema, judge, answer, steps,
+    policy:PRESET for a comparison under that preset). `range` is the lowest and highest value; `citation` says where
+    the definition comes from. `options` are the names `--metric-option` may set for it; `check` refuses wrong values
+    with an InputError before anything runs.
     """
 
     name: str
@@ -26,3 +28,5 @@ class Metric:
     range: tuple[float, float]
     compute: Callable[[Evidence, Ask | None], Score]
     higher_is_better: bool = True
+    options: tuple[str, ...] = ()
+    check: Callable[[MetricSettings], None] | None = None

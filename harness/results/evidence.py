@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cases.case import Case, Prediction
+from cases.catalog import Catalog
 from cases.outcome import Changed, Outcome
 from cases.policy import Policy
 from cases.relation import Relation
@@ -16,11 +17,19 @@ from harness.results.verdicts import Comparison, GuardVerdict
 
 @dataclass(frozen=True, slots=True)
 class MetricSettings:
-    """Configurable weights of the metrics: structural α and β, and the disagreement threshold t."""
+    """Configurable weights of the metrics: structural α and β, and the disagreement threshold t.
+
+    `options` are the others as (`metric.option`, value), such as the patterns of `evalbench.regexp_matcher`.
+    """
 
     alpha: float = 0.3
     beta: float = 0.2
     disagreement: float = 0.1
+    options: tuple[tuple[str, object], ...] = ()
+
+    def option(self, metric: str, name: str, default: object = None) -> object:
+        """Return the value given for one option of a metric, the default where none was."""
+        return dict(self.options).get(f"{metric}.{name}", default)
 
 
 GoldStatus = Literal["native", "transpiled-verified", "transpiled-unverified", "unavailable"]
@@ -60,7 +69,9 @@ class Execution:
     """Gold and predicted outcome on one snapshot, and how they compare under the run's policy and `strict`.
 
     `partial` is the Skill's partial credit (0–1) on a mismatch, None elsewhere. `eval_orders` says of a change how
-    each eval query orders its rows.
+    each eval query orders its rows. `others` are the comparisons under the presets that the run's metrics need
+    (`policy:NAME`), `timings` the seconds of repeated runs of gold and prediction in turn on one server, empty where
+    none were timed.
     """
 
     snapshot: str
@@ -70,6 +81,8 @@ class Execution:
     strict: Comparison | None = None
     partial: float | None = None
     eval_orders: tuple[OrderFacts | None, ...] = ()
+    others: tuple[tuple[str, Comparison], ...] = ()
+    timings: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,8 @@ class Evidence:
     """One case, one dialect, one prediction: what was asked, answered, parsed, allowed, executed and compared.
 
     `gold_sql` is the accepted alternative that matched, else the best or first. `selected_route` is None where
-    the agent named none. `verdict` is decided by evaluate; metrics never decide it.
+    the agent named none. `verdict` is decided by evaluate; metrics never decide it. `catalog` is what the prediction
+    may name, None where it is not known.
     """
 
     case: Case
@@ -97,6 +111,7 @@ class Evidence:
     settings: MetricSettings = MetricSettings()
     cause: Cause | None = None
     gold_status: GoldStatus = "unavailable"
+    catalog: Catalog | None = None
 
 
 @dataclass(frozen=True, slots=True)

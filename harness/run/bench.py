@@ -15,7 +15,7 @@ from dialect_adapters.contract import Adapter, Limits, Mode
 from dialect_adapters.registry import adapter as find_adapter
 from harness.desk import Desk, Rules
 from harness.metrics.contract import Metric
-from harness.metrics.registry import metrics
+from harness.metrics.registry import check_options, metrics
 from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
 from harness.run.options import RunConfig
@@ -90,6 +90,8 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: 
     adapter = find_adapter(config.dialect)
     chosen = metrics(config.metrics)
     _declared(config, chosen)
+    settings = _settings(config)
+    check_options(chosen, settings)
     provider = open_provider(
         adapter.recipe,
         config.sandbox,
@@ -111,10 +113,15 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: 
         clock=config.clock,
         day=day or datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0),
         metrics=chosen,
-        settings=MetricSettings(alpha=config.alpha, beta=config.beta, disagreement=config.disagreement),
+        settings=settings,
         level=config.isolation,
     )
     return Bench(adapter, provider, image, rules, run_id, pool_size(adapter.recipe, config.jobs, config.pool))
+
+
+def _settings(config: RunConfig) -> MetricSettings:
+    """Return what the run's metrics may be told."""
+    return MetricSettings(config.alpha, config.beta, config.disagreement, config.metric_option)
 
 
 def _declared(config: RunConfig, chosen: Sequence[Metric]) -> None:

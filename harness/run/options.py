@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator
 
 from cases.errors import InputError
@@ -17,6 +18,7 @@ from cases.pack import PackSettings
 from cases.policy import Policy, PolicyOverrides
 from cases.policy_spelling import policy_named
 from cases.presets import merge
+from harness.metrics.registry import profile
 from sandboxes.pool_size import MOST_AHEAD
 
 DEFAULT_PRESET = "skill"
@@ -53,6 +55,8 @@ class RunOptions(BaseModel):
     images_lock: Path | None = None
     policy: str | None = None
     metrics: tuple[str, ...] | None = None
+    profile: str | None = None
+    metric_option: tuple[tuple[str, Any], ...] | None = None
     fail_under: tuple[tuple[str, FiniteFloat], ...] | None = None
     only: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
@@ -79,6 +83,17 @@ class RunOptions(BaseModel):
             raise ValueError("names nothing: leave it out to take all")
         return tuple(found) if isinstance(found, list) else found
 
+    @field_validator("metric_option", mode="before")
+    @classmethod
+    def _named_values(cls, value: object) -> object:
+        """Accept `metric.option=VALUE` texts, VALUE in YAML, and {metric.option: value} beside pairs."""
+        if isinstance(value, dict):
+            return tuple(value.items())
+        texts = (value,) if isinstance(value, str) else value
+        if not isinstance(texts, list | tuple):
+            return value
+        return tuple(_named(text) if isinstance(text, str) else text for text in texts)
+
     @field_validator("fail_under", mode="before")
     @classmethod
     def _thresholds(cls, value: object) -> object:
@@ -99,6 +114,21 @@ class RunOptions(BaseModel):
             else:
                 pairs.append(text)
         return tuple(pairs)
+
+
+def _named(text: str) -> tuple[str, Any]:
+    """Return one `metric.option=VALUE` as its name and value.
+
+    Raises:
+        ValueError: no name, or a value that is not YAML.
+    """
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise ValueError(f"'{text}' is not METRIC.OPTION=VALUE")
+    try:
+        return name.strip(), yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise ValueError(f"the value of '{name.strip()}' is not YAML") from error
 
 
 def options_from(
@@ -150,6 +180,7 @@ class RunConfig:
     policy: Policy
     policy_name: str
     metrics: tuple[str, ...] | None
+    metric_option: tuple[tuple[str, Any], ...]
     fail_under: tuple[tuple[str, float], ...]
     only: tuple[str, ...]
     tags: tuple[str, ...]
@@ -183,6 +214,7 @@ _DEFAULTS = RunOptions(
     pull="auto",
     mirror=(),
     policy=DEFAULT_PRESET,
+    metric_option=(),
     fail_under=(),
     only=(),
     tags=(),
@@ -221,6 +253,8 @@ def resolve(layers: Sequence[Layer], pack: PackSettings) -> RunConfig:
             values[field] = None
     _one_source(layers, values)
     values.pop("format")
+    values.pop("profile")
+    values["metrics"] = _metrics(layers)
     name = values.pop("policy")
     policy, policy_origins = _policy(name, origins["policy"], pack.policy)
     values["jobs"] = values["jobs"] or os.cpu_count() or 1
@@ -246,6 +280,15 @@ def _one_source(layers: Sequence[Layer], values: dict[str, Any]) -> None:
         if options.agent is not None:
             values["predictions"] = None
             return
+
+
+def _metrics(layers: Sequence[Layer]) -> tuple[str, ...] | None:
+    """Return what the strongest layer that names a profile or metrics asks for: the profile's, then the others."""
+    for _, options in layers:
+        if options.profile is not None or options.metrics is not None:
+            found = profile(options.profile) if options.profile is not None else ()
+            return tuple(dict.fromkeys((*found, *(options.metrics or ()))))
+    return None
 
 
 def _policy(name: str, origin: str, header: PolicyOverrides | None) -> tuple[Policy, tuple[tuple[str, str], ...]]:

@@ -28,6 +28,7 @@ _TOLD: dict[str, Any] = {
     "row_limit": 5,
     "policy": "strict+rel_tol=1e-6",
     "metrics": ("execution_accuracy", "structural"),
+    "metric_option": (("evalbench.regexp_matcher.regexp_string_list", ["a", "b"]),),
     "fail_under": (("execution_accuracy", 0.5),),
     "only": ("a", "b"),
     "tags": ("t",),
@@ -100,5 +101,12 @@ def test_a_setting_nobody_knows_is_named(name, value):
 def test_options_are_all_in_the_manifest():
     """Every option of a run is a setting of its manifest, or stands elsewhere in it."""
     settings = set(_settings(told({})))
-    assert set(RunOptions.model_fields) - settings == {"format", "dry_run", "mirror", "images_lock", *_ELSEWHERE}
+    assert set(RunOptions.model_fields) - settings == {
+        "format",
+        "profile",
+        "dry_run",
+        "mirror",
+        "images_lock",
+        *_ELSEWHERE,
+    }
     assert options_from({}, file=None) == RunOptions()
