@@ -22,6 +22,7 @@ from dialect_adapters.contract import (
 from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, open_session
 
 if TYPE_CHECKING:
+    from dialect_adapters.taking import TakingRules
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
 
@@ -51,6 +52,13 @@ class PostgresAdapter:
         from dialect_adapters.postgres.state import STATE
 
         return STATE
+
+    @property
+    def taking(self) -> TakingRules:
+        """Return how a live database is asked for its rows."""
+        from dialect_adapters.postgres.taking import TAKING
+
+        return TAKING
 
     @property
     def spelling(self) -> Spelling:

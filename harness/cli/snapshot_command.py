@@ -13,7 +13,10 @@ def command() -> None:
 
 
 @command.command("build")
-@click.argument("pack")
+@click.argument("pack", required=False)
+@click.option("--from", "uri", metavar="URI", help="Take a live database as the data of a new pack instead.")
+@click.option("--tables", metavar="A,B", help="With --from: these tables only.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="With --from: the new pack's folder.")
 @click.option("--dialect", default="sqlite", show_default=True, help="Engine to build for.")
 @click.option("--sandbox", default="auto", show_default=True, help="auto, docker or process.")
 @click.option(
@@ -26,8 +29,16 @@ def command() -> None:
 @click.option("--pull", type=click.Choice(["auto", "never"]), help="May a registry be asked for a base image?")
 @click.option("--mirror", metavar="HOST,HOST", help="Registries to ask before the official one.")
 @click.option("--images-lock", metavar="FILE", help="What official images must be (default: a file in the cache).")
-def build(pack: str, **options: str | None) -> int:
-    """Build the snapshot image of PACK for one dialect; nothing happens where it is up to date."""
+def build(pack: str | None, uri: str | None, tables: str | None, out: Path | None, **options: str | None) -> int:
+    """Build the snapshot image of PACK for one dialect; nothing happens where it is up to date.
+
+    With --from, a database that is in use becomes the data of a new pack: postgresql://USER@HOST/DATABASE or
+    mysql://USER@HOST/DATABASE is read once, in one read-only transaction, into --out DIR.
+    """
+    if uri is not None:
+        return _take(uri, tables, out, pack)
+    if pack is None or tables is not None or out is not None:
+        raise click.UsageError("name a PACK, or a database with --from URI --out DIR")
     from cases.formats.registry import load_pack
     from dialect_adapters.registry import adapter as find_adapter
     from harness.cli.screen import screen
@@ -49,8 +60,22 @@ def build(pack: str, **options: str | None) -> int:
         finally:
             provider.close()
     for part in image.parts or (image,):
-        tables = sum(len(catalog.tables) for catalog in part.catalogs)
-        click.echo(f"{part.ref}  {len(part.catalogs)} snapshots, {tables} tables")
+        counted = sum(len(catalog.tables) for catalog in part.catalogs)
+        click.echo(f"{part.ref}  {len(part.catalogs)} snapshots, {counted} tables")
+    return 0
+
+
+def _take(uri: str, tables: str | None, out: Path | None, pack: str | None) -> int:
+    """Take a live database into a folder that is a pack but for its cases."""
+    from harness.taking import take
+
+    if out is None or pack is not None:
+        raise click.UsageError("--from URI takes --out DIR, and no PACK")
+    taken = take(uri, out, tables=tuple(name.strip() for name in (tables or "").split(",") if name.strip()))
+    for note in taken.notes:
+        click.echo(note)
+    click.echo(f"took {taken.tables} tables, {taken.rows:,} rows into {out}")
+    click.echo(f"Next: write your questions into {out / 'cases.jsonl'}, then: sqlassay run {out}")
     return 0
 
 

@@ -1,0 +1,15 @@
+"""How a live MySQL is asked for its rows as text."""
+
+from __future__ import annotations
+
+from cases.relation import Kind
+from dialect_adapters.taking import TakingRules
+
+TAKING = TakingRules(
+    driver="mysql+pymysql",
+    begin=("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY", "SET SESSION time_zone = '+00:00'"),
+    text="CAST({} AS CHAR)",
+    # No backslash may stand in a literal whose meaning a session's sql_mode decides.
+    by_kind={Kind.BYTES: "CONCAT(CHAR(92), 'x', LOWER(HEX({})))"},
+    named={"TIME": Kind.OTHER, "YEAR": Kind.INT, "BIT": Kind.OTHER, "SET": Kind.TEXT, "ENUM": Kind.TEXT},
+)
