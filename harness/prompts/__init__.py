@@ -1,0 +1,5 @@
+"""Prompts for judges: text files with slots, and the fence that keeps hostile text data."""
+
+from harness.prompts.builder import SYSTEM, build, prompt_names
+
+__all__ = ["SYSTEM", "build", "prompt_names"]

@@ -1,0 +1,103 @@
+"""Hostile text in a slot stays data: it ends no block, opens none, and leaves our own lines as they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.prompts.builder import build, prompt_names, slots_of
+from harness.prompts.fence import LINE, MOST, fence, shown
+
+ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "injections.yaml").read_text(encoding="utf-8"))["rows"]
+OPEN = re.compile(r"<<<DATA (\w+) ([0-9a-f]{24})>>>")
+
+
+def hostile(row: dict[str, str], name: str, slot: str) -> str:
+    """Return a row's text, with the marks an attacker could compute filled in."""
+    text = row["text"].replace("{flood}", "x" * 3 * MOST)
+    given = dict.fromkeys(slots_of(name), "")
+    empty = OPEN.search(build(name, **given))
+    before = OPEN.search(build(name, **{**given, slot: text}))
+    assert empty is not None
+    assert before is not None
+    return text.replace("{mark}", empty[2]).replace("{next}", before[2])
+
+
+def outside(prompt: str) -> list[str]:
+    """Return the lines a judge may take for ours, read as SYSTEM tells: a block ends at its own END line only."""
+    ours, end = [], None
+    for line in prompt.split("\n"):
+        if end is None:
+            found = OPEN.fullmatch(line)
+            end = f"<<<END {found[1]} {found[2]}>>>" if found else None
+            ours.append("<block>" if found else line)
+        elif line == end:
+            end = None
+        else:
+            assert line.startswith(LINE), f"a line of data without its prefix: {line!r}"
+    assert end is None
+    return ours
+
+
+@pytest.mark.parametrize("name", prompt_names())
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["name"])
+def test_no_text_changes_the_instructions(name: str, row: dict[str, str]) -> None:
+    """In every slot of every prompt, our lines are the same as with harmless text."""
+    harmless = outside(build(name, **dict.fromkeys(slots_of(name), "SELECT 1")))
+    for slot in slots_of(name):
+        given = dict.fromkeys(slots_of(name), "SELECT 1") | {slot: hostile(row, name, slot)}
+        prompt = build(name, **given)
+        assert outside(prompt) == harmless
+        assert not re.search(
+            r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2064\ud800-\udfff]", prompt
+        )
+        assert not re.search(r"<\|[a-z]|[a-z]\|>|</?s>|<(?:start|end)_of_turn>", prompt)
+
+
+def test_there_are_enough_attacks() -> None:
+    """The table holds at least twenty attempts."""
+    assert len(ROWS) >= 20
+
+
+def test_a_mark_that_a_text_holds_is_not_taken() -> None:
+    """Where a text holds the first mark, another is taken."""
+    first = fence("t", {"a": "x"})
+
+    class Knowing(str):
+        """A text that says it holds the first mark, as none can be written that does."""
+
+        def __contains__(self, part: object) -> bool:
+            """Return True for the first mark."""
+            return part == first
+
+    assert fence("t", {"a": Knowing("x")}) != first
+
+
+def test_equal_slots_give_equal_prompts() -> None:
+    """A prompt is a function of its texts, so an answer can be kept and replayed; another text has another mark."""
+    one = build("fluency", answer="It is 3.")
+    assert one == build("fluency", answer="It is 3.")
+    assert OPEN.findall(one) != OPEN.findall(build("fluency", answer="It is 4."))
+
+
+def test_a_missing_or_unknown_slot_is_refused() -> None:
+    """A prompt is never sent with a hole in it."""
+    with pytest.raises(ValueError, match=r"slots \['answer'\], not \[\]"):
+        build("fluency")
+    with pytest.raises(ValueError, match="not \\['answer', 'question'\\]"):
+        build("fluency", answer="a", question="q")
+
+
+def test_what_is_left_out_is_counted() -> None:
+    """A long text keeps its head and tail, and says how many characters are missing between them."""
+    text = shown("a" * MOST + "bcd")
+    assert "[3 characters left out here]" in text
+    assert text.endswith("bcd")
+
+
+def test_absent_material_is_named() -> None:
+    """A slot without text says so instead of being an empty block."""
+    assert "| (none given)" in build("fluency", answer=None)
