@@ -9,6 +9,8 @@ COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"ORDER BY clause is not in SELECT list|incompatible with DISTINCT", Difference.DISTINCT_ORDER),
     (r"[Dd]erived table must have its own alias", Difference.DERIVED_TABLE),
     (r"LIMIT & IN/ALL/ANY/SOME subquery", Difference.LIMIT_IN_SUBQUERY),
+    (r"denied .* for routine '.*\.(strftime|datetime|julianday|unixepoch)'", Difference.DATE_FUNCTION),
+    (r"denied .* for routine|FUNCTION .* can.t be found", Difference.MISSING_FUNCTION),
     (r"FUNCTION [\w.`]*\b(strftime|datetime|julianday|unixepoch)\b", Difference.DATE_FUNCTION),
     (r"FUNCTION .* does not exist", Difference.MISSING_FUNCTION),
     (r"Incorrect parameter count|Incorrect arguments to", Difference.FUNCTION_MEANING),

@@ -84,8 +84,8 @@ class MysqlSpelling:
         return f"(CASE WHEN LENGTH({value}) = CHAR_LENGTH({value}) THEN {word}({value}) ELSE {slow} END)"
 
     def like(self, value: str, pattern: str, escape: str | None) -> str:
-        """Return LIKE; a character that no text holds takes the backslash's place."""
-        return f"({value} LIKE {pattern} ESCAPE {escape or self.literal(chr(1))})"
+        """Return LIKE; an empty escape leaves the backslash a character like any other."""
+        return f"({value} LIKE {pattern} ESCAPE {escape or self.literal('')})"
 
     def matches(self, value: str, pattern: str) -> str:
         """Return a regular expression's match."""
@@ -103,7 +103,7 @@ class MysqlSpelling:
         """Return the value of the first row by the keys: the first part of a list whose parts say if they are NULL."""
         mark = "CHAR(1 USING utf8mb4)"
         part = f"COALESCE(CONCAT('v', {value}), 'n')"
-        head = f"SUBSTRING_INDEX(GROUP_CONCAT({part} ORDER BY {', '.join(keys)} SEPARATOR '\x01'), {mark}, 1)"
+        head = f"SUBSTRING_INDEX(GROUP_CONCAT({part} ORDER BY {', '.join(keys)} SEPARATOR x'01'), {mark}, 1)"
         found = f"IF(LEFT({head}, 1) = 'v', SUBSTRING({head}, 2), NULL)"
         if form is Form.INT:
             return f"CAST({found} AS SIGNED)"

@@ -19,7 +19,7 @@ COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"division by zero", Difference.INTEGER_DIVISION),
     (r"out of range|overflow", Difference.OVERFLOW),
     (r"(column|relation|table) .* does not exist|missing FROM-clause|invalid reference", Difference.UNKNOWN_NAME),
-    (r"is ambiguous|syntax error|unterminated|zero-length delimited", Difference.SYNTAX),
+    (r"is ambiguous|is not supported|syntax error|unterminated|zero-length delimited", Difference.SYNTAX),
     (r"UNION/INTERSECT/EXCEPT|ORDER BY .* is not in select list", Difference.SYNTAX),
     (r"more than one row returned by a subquery", Difference.NOT_DECIDED),
     (r"could not determine which collation|collation mismatch", Difference.COLLATION),

@@ -9,6 +9,9 @@ COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"wrong number of arguments", Difference.FUNCTION_MEANING),
     (r"no such (column|table)", Difference.UNKNOWN_NAME),
     (r"integer overflow", Difference.OVERFLOW),
-    (r"syntax error|unrecognized token|incomplete input|ambiguous column", Difference.SYNTAX),
+    (
+        r"syntax error|ORDER BY term does not match|unrecognized token|incomplete input|ambiguous column",
+        Difference.SYNTAX,
+    ),
     (r"no such collation", Difference.COLLATION),
 )

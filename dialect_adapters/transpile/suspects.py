@@ -52,6 +52,8 @@ def _about(node: exp.Expr) -> Iterator[Difference]:
     yield from (cause for kind, cause in _NODES if isinstance(node, kind))
     if isinstance(node, exp.Anonymous):
         yield from _call(node)
+    if isinstance(node, exp.HexString) or (isinstance(node, exp.Literal) and _own_spelling(node)):
+        yield Difference.LITERAL
     if isinstance(node, (*_COMPARED, *_ARITHMETIC)):
         yield from _sides(node)
     if isinstance(node, (exp.In, exp.Between)):
@@ -74,6 +76,11 @@ def _call(node: exp.Anonymous) -> Iterator[Difference]:
         yield _CALLS.get(name, Difference.FUNCTION_MEANING)
     if is_aggregate(node) and name in ("sum", "avg", "total"):
         yield from (Difference.TEXT_AND_NUMBER for one in node.expressions if _stores(one) & TEXT)
+
+
+def _own_spelling(node: exp.Literal) -> bool:
+    """Return whether a constant is read otherwise elsewhere: a backslash in a text, an exponent in a number."""
+    return "\\" in node.name if node.is_string else "e" in node.name.lower()
 
 
 def _sides(node: exp.Expr) -> Iterator[Difference]:

@@ -12,7 +12,15 @@ from harness.results.crosscheck import Found, Owner, Predict
 Form = Literal["agrees", "differs", "fails", "refused", "not tried"]
 """What became of the statement's rewritten form on the other engine."""
 
-Loosened = Literal["cut_ties", "row_order", "text_numbers", "decimals", "text_case"]
+_FORMS: dict[Form, str] = {
+    "agrees": "the rewritten form agrees, and nothing is known of the statement",
+    "differs": "the rewritten form gives other rows",
+    "fails": "the rewritten form fails: ",
+    "refused": "no form of it is known there: ",
+    "not tried": "no other form was there to try",
+}
+
+Loosened = Literal["cut_ties", "row_order", "text_numbers", "decimals", "text_case", "parts"]
 """A laxer way of comparing under which the two results agree."""
 
 REASONS = {
@@ -35,7 +43,8 @@ class Clues:
 
     `failure` is the kind of the side that failed (None: both gave rows) and `complaint` what its message is about.
     `undecided` are the reasons for which the data gave the statement's rows a choice. `form` is the rewritten form's
-    fate on the other engine, `shown_by` which form that was.
+    fate on the other engine, `shown_by` which form that was. `first_fails` says that the first
+    engine is the one that failed.
     """
 
     predict: Predict
@@ -49,6 +58,7 @@ class Clues:
     form: Form = "not tried"
     refusal: str = ""
     shown_by: str = "the rewritten form"
+    first_fails: bool = False
 
 
 def classify(clues: Clues) -> Found:
@@ -58,7 +68,7 @@ def classify(clues: Clues) -> Found:
     return Found(
         cause=cause.value,
         owner=_owner(clues, cause),
-        probe=probe or "no probe changed the outcome",
+        probe=probe or f"no probe changed the outcome; {_FORMS[clues.form]}{clues.refusal}",
         explained=explained,
         suspects=tuple(one.value for one in clues.suspects),
     )
@@ -73,6 +83,8 @@ def _failed(clues: Clues) -> tuple[Difference, str]:
             ", the rewritten form agrees" * (clues.form == "agrees")
         )
     cause = _refined(clues)
+    if clues.first_fails:
+        return cause, "it fails on the first engine itself, for which it was written"
     if clues.form == "agrees":
         return cause, f"{clues.shown_by} agrees"
     if clues.undecided:
@@ -90,6 +102,7 @@ _LAX = {
     "text_numbers": "a text that is a number counts as that number",
     "decimals": "numbers are compared to three digits",
     "text_case": "upper and lower case are the same",
+    "parts": "the parts of a joined text may come in any order",
 }
 
 
@@ -123,6 +136,10 @@ def _silent(clues: Clues) -> tuple[Difference, str]:
     if clues.loosened:
         lax = clues.loosened[0]
         return _about(lax, clues.suspects), f"they agree where {_LAX[lax]}"
+    if clues.form == "refused" and first is not Difference.OTHER and first not in _ANY_STATEMENT:
+        return first, f"no form of it is known there: {clues.refusal}"
+    if clues.form == "refused" and "function" in clues.refusal:
+        return Difference.FUNCTION_MEANING, f"no form of it is known there: {clues.refusal}"
     if other_form and clues.predict == "per-dialect":
         return Difference.OTHER_QUESTION, "the first dialect's statement, rewritten, agrees"
     return Difference.OTHER, ""
@@ -138,14 +155,18 @@ def _about(lax: Loosened, suspects: Sequence[Difference]) -> Difference:
         return Difference.AVG_DECIMALS if Difference.AVG_DECIMALS in suspects else Difference.ROUNDING
     if lax == "text_numbers":
         return Difference.MIXED_COLUMN
-    return {"cut_ties": Difference.LIMIT_TIE, "text_case": Difference.COLLATION}[lax]
+    return {"cut_ties": Difference.LIMIT_TIE, "text_case": Difference.COLLATION, "parts": Difference.AGGREGATE_ORDER}[
+        lax
+    ]
 
 
 def _owner(clues: Clues, cause: Difference) -> Owner:
     """Return whose a disagreement is."""
     asker: Owner = "gold" if clues.golds else "agent"
-    if cause is Difference.MIXED_COLUMN:
+    if cause is Difference.MIXED_COLUMN and cause in clues.suspects:
         return "data"
+    if clues.first_fails:
+        return asker
     open_for = {REASONS[reason] for reason in clues.undecided}
     if cause in open_for or (clues.undecided and (clues.failure is None or clues.form != "agrees")):
         return asker

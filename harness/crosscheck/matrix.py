@@ -9,7 +9,7 @@ from cases.case import Case
 from cases.policy import Policy
 from dialect_adapters.transpile.causes import Difference
 from harness.crosscheck.probing import kind
-from harness.crosscheck.statements import Answered
+from harness.crosscheck.statements import Answered, rows_of
 from harness.crossing import crossed
 from harness.results.crosscheck import Agreement, Cell, CrossCase, Found, Pair
 from harness.results.evidence import GoldAnswer
@@ -23,11 +23,6 @@ _NOTHING_KNOWN = Found(
     probe="the first engine gave nothing that differs from both",
     explained=False,
 )
-
-
-def rows_of(side: Answered) -> list[GoldAnswer]:
-    """Return the answers that have rows."""
-    return [answer for answer in side.answers if answer.relation is not None]
 
 
 def agreement(one: Answered, other: Answered, policy: Policy) -> tuple[Agreement, str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cases.case import Case
 from cases.pack import Pack
 from cases.policy import Policy
+from cases.relation import Relation
 from dialect_adapters.contract import Adapter
 from dialect_adapters.transpile.causes import Complaining, Difference, Doubting
 from dialect_adapters.transpile.facts import Refused
@@ -17,7 +18,7 @@ from dialect_adapters.transpile.snapshot_facts import snapshot_facts
 from dialect_adapters.transpile.suspects import suspects
 from harness.crosscheck.classify import Clues, Form, Loosened
 from harness.crosscheck.lines import Line
-from harness.crosscheck.statements import Answered, Given, written
+from harness.crosscheck.statements import Answered, Given, rows_of, written
 from harness.crossing import crossed
 from harness.results.crosscheck import Predict
 from harness.results.evidence import GoldAnswer
@@ -65,6 +66,7 @@ def clues(doubts: Sequence[Doubt], source: Line, target: Line, asked: Asked) -> 
     answers = [next(ran) if form.texts else None for form in forms]
     undecided = _undecided(doubts, source, asked)
     fates = [_fate(doubt, form, answer) for doubt, form, answer in zip(doubts, forms, answers, strict=True)]
+    known = [_suspects(doubt, source.adapter, asked.pack) for doubt in doubts]
     by_gold = _by_own_gold(doubts, fates, target, asked)
     return [
         Clues(
@@ -73,15 +75,16 @@ def clues(doubts: Sequence[Doubt], source: Line, target: Line, asked: Asked) -> 
             origin=doubt.other.given.origin,
             failure=_failure(doubt),
             complaint=_complaint(doubt, adapters),
-            suspects=_suspects(doubt, source.adapter, asked.pack),
+            suspects=some,
             undecided=reasons,
-            loosened=_loosened(doubt, answer),
+            loosened=_loosened(doubt, answer, some),
             form="agrees" if gold else fate,
-            refusal=form.reason,
+            refusal=form.reason or (answer.failure or "" if answer is not None else ""),
+            first_fails=bool(doubt.first.answers) and not rows_of(doubt.first),
             shown_by=f"the pack's own {target.dialect} gold" if gold else "the rewritten form",
         )
-        for doubt, form, answer, reasons, fate, gold in zip(
-            doubts, forms, answers, undecided, fates, by_gold, strict=True
+        for doubt, form, answer, reasons, fate, gold, some in zip(
+            doubts, forms, answers, undecided, fates, by_gold, known, strict=True
         )
     ]
 
@@ -131,7 +134,7 @@ def _fate(doubt: Doubt, form: Given, answer: GoldAnswer | None) -> Form:
     return "agrees" if _same(doubt, answer) else "differs"
 
 
-def _loosened(doubt: Doubt, form: GoldAnswer | None) -> tuple[Loosened, ...]:
+def _loosened(doubt: Doubt, form: GoldAnswer | None, known: Sequence[Difference]) -> tuple[Loosened, ...]:
     """Return the laxer comparisons under which the rows agree; of a failed statement, its rewritten form's rows."""
     first = doubt.first.answers[0] if doubt.first.answers else None
     there = next((one.relation for one in (*doubt.other.answers, form) if one is not None and one.relation), None)
@@ -141,7 +144,24 @@ def _loosened(doubt: Doubt, form: GoldAnswer | None) -> tuple[Loosened, ...]:
     for name, fields in LOOSER:
         if crossed(first, there, doubt.policy.model_copy(update=dict(fields))).verdict == "match":
             found.append(name)
+    joins = Difference.AGGREGATE_ORDER in known
+    if joins and crossed(_parts(first), _in_parts(there), doubt.policy).verdict == "match":
+        found.append("parts")
     return tuple(found)
+
+
+def _parts(answer: GoldAnswer) -> GoldAnswer:
+    """Return an answer with the characters of every text sorted, so that joined parts may come in any order."""
+    if answer.relation is None:
+        raise AssertionError("only rows have texts")
+    probe = None if answer.probe is None else _in_parts(answer.probe)
+    return replace(answer, relation=_in_parts(answer.relation), probe=probe)
+
+
+def _in_parts(relation: Relation) -> Relation:
+    """Return rows with the characters of every text sorted."""
+    rows = [tuple("".join(sorted(cell)) if isinstance(cell, str) else cell for cell in row) for row in relation.rows]
+    return replace(relation, rows=tuple(rows))
 
 
 def _failure(doubt: Doubt) -> str | None:

@@ -73,6 +73,7 @@ _ADVICE: dict[Difference, str] = {
     Difference.CAST: "CAST rounds on some engines and cuts on others: say ROUND or TRUNC.",
     Difference.AVG_DECIMALS: "CAST to a double before AVG, or compare with a tolerance.",
     Difference.ROUNDING: "CAST to a decimal before ROUND.",
+    Difference.LITERAL: "Spell the constant as the engine does: a backslash, x'..' or 1e300 is read otherwise.",
     Difference.CONCATENATION: "Use CONCAT with texts: || is OR on MySQL, and does not take numbers on Postgres.",
     Difference.BARE_COLUMN: "Name every selected column in GROUP BY, or wrap it in MIN or MAX.",
     Difference.LIMIT_TIE: "Add keys to ORDER BY until no tie is left, or accept any of the tied rows.",

@@ -34,6 +34,11 @@ class Answered:
     answers: tuple[GoldAnswer, ...]
 
 
+def rows_of(side: Answered) -> list[GoldAnswer]:
+    """Return the answers that have rows."""
+    return [answer for answer in side.answers if answer.relation is not None]
+
+
 def own_texts(line: Line, cases: Sequence[Case], pack: Pack, *, golds: bool) -> list[Given]:
     """Return what is written for this engine: its gold, or what the agent says when it is asked for this dialect."""
     if golds:
