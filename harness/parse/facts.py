@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
+from harness.parse.blocks import blocks_of
 from harness.parse.grammar import message, parse, tokenize
 from harness.parse.lexmap import lexmap, nesting
 from harness.parse.order import order_facts
@@ -133,6 +134,7 @@ def _normal_facts(tree: exp.Expr, text: str, tokens: list[Token], dialect: str, 
     facts = _projections(tree, resolver, dialect) | _conditions(tree, resolver, dialect)
     facts["order"] = order_facts(tree, text, tokens, resolver, facts["output_names"], dialect)
     facts["processed_sql"] = tree.sql(dialect=dialect, comments=False)
+    facts["blocks"] = blocks_of(tree, resolver, dialect)
     return facts
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from harness.parse.frames import receive, send
 from harness.parse.versions import readings
+from harness.results.blocks import Block, Called, Condition, Selected, SortKey
 from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
     """Build the frozen value from the worker's plain facts."""
     order, second = facts.pop("order", None), facts.pop("second", None)
     tables = frozenset(TableRef(*ref) for ref in facts.pop("tables", ()))
+    blocks = tuple(_block(each) for each in facts.pop("blocks", ()))
     plain = {name: _frozen(name, value) for name, value in facts.items()}
     return ParsedQuery(
         sql,
@@ -183,6 +185,7 @@ def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
         tables=tables,
         order=None if order is None else _order(order),
         second=None if second is None else _second(second),
+        blocks=blocks,
         **plain,
     )
 
@@ -211,3 +214,19 @@ def _order(facts: dict[str, Any]) -> OrderFacts:
     """Build the order facts."""
     keys = tuple(OrderKey(*key) for key in facts["keys"])
     return OrderFacts(keys, facts["limit"], facts["has_limit"], facts["probe_sql"], facts["offset"])
+
+
+def _block(facts: dict[str, Any]) -> Block:
+    """Build the facts of one SELECT."""
+    return Block(
+        outermost=facts["outermost"],
+        selected=tuple(Selected(*each) for each in facts["selected"]),
+        called=tuple(Called(*each) for each in facts["called"]),
+        conditions=tuple(
+            Condition(lhs, op, tuple(rhs), literal, clause) for lhs, op, rhs, literal, clause in facts["conditions"]
+        ),
+        grouped=tuple(facts["grouped"]),
+        sorted=tuple(SortKey(*each) for each in facts["sorted"]),
+        limit=facts["limit"],
+        limited=facts["limited"],
+    )

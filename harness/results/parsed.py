@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from harness.results.blocks import Block
+
 SYNTAX_ERROR = "syntax error"
 """How `ParsedQuery.error` begins where the text itself is at fault; other errors are about size, depth or time."""
 
@@ -78,6 +80,7 @@ class ParsedQuery:
     None where the dialect has none or it is not installed. `types` are the types the parser does not know by name.
     `written` are name and schema of the tables a statement changes, makes or drops.
     `readings` are the facts of the text without its version-gated comments, then with more and more of them read.
+    `blocks` are the facts of every SELECT, the outermost first.
     """
 
     sql: str
@@ -111,3 +114,4 @@ class ParsedQuery:
     types: tuple[str, ...] = ()
     written: tuple[tuple[str, str | None], ...] = ()
     readings: tuple[ParsedQuery, ...] = ()
+    blocks: tuple[Block, ...] = ()
