@@ -140,3 +140,22 @@ def test_handed_sets_end_without_an_unexplained_cell(cli, tmp_path, name, predic
     ran = cli("crosscheck", str(folder), "--predict", predict, "--fail-unexplained", "--out", str(tmp_path / "out"))
     assert ran.code == 0, ran.out
     assert found(tmp_path / "out")["unexplained"] == []
+
+
+@pytest.mark.docker
+def test_a_run_borrows_verified_gold(cli, tmp_path):
+    """A case without gold of its own is judged by rewritten gold that gave the same rows; every file says so."""
+    folder = pack(tmp_path / "pack")
+    answers = {"alike": "SELECT name FROM people ORDER BY id", "like": "SELECT name FROM people WHERE name LIKE 'a%'"}
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(json.dumps({"case_id": case, "sql": sql}) + "\n" for case, sql in answers.items()))
+    asked = ["run", str(folder), "--dialect", "postgres", "--predictions", str(file), "--only", "alike,like"]
+    ran = cli(*asked, "--transpile-gold")
+    assert ran.code == 0, ran.err
+    assert ran.verdicts == {"alike": "match", "like": "mismatch"}
+    assert {result["gold_status"] for result in ran.results} == {"transpiled-verified"}
+    assert ran.summary["gold"] == {"transpiled-verified": 2}
+    assert "gold: 2 transpiled-verified" in ran.out
+    ran = cli(*asked, name="without")
+    assert ran.code == 5
+    assert {result["gold_status"] for result in ran.results} == {"unavailable"}
