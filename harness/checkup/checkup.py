@@ -20,6 +20,7 @@ from cases.verdicts import Verdict
 from dialect_adapters.contract import Adapter
 from dialect_adapters.rearranged import ORDERS, Rearranging, RowOrder, rearranged
 from dialect_adapters.registry import adapter as find_adapter
+from dialect_adapters.registry import names
 from harness.checkup.columns import TextNumbers
 from harness.checkup.examine import Examiner, as_prediction, either_way
 from harness.checkup.seen import Seen, Sign, compared, differing
@@ -33,8 +34,6 @@ from harness.run.workers import Crew
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")
-
-_PLACES = ("rowid", "_rowid_", "oid", "ctid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ class Checkup:
         try:
             with self._bench(config, part) as bench:
                 phase = f"{config.dialect}: rows {order}"
-                self._each(bench, able, lambda seen, desk: _again(seen, order, desk), phase, config.jobs)
+                self._each(bench, able, lambda seen, desk: again(seen, order, desk), phase, config.jobs)
         except InputError as error:  # the stored order loaded: what cannot be loaded is this order of the rows
             for seen in able:
                 seen.notes.append(f"not run on {order} rows: {error.message}")
@@ -126,22 +125,14 @@ def other_order(adapter: Adapter, snapshot: Snapshot, order: RowOrder, seed: int
 
 
 def _worth(seen: Seen) -> bool:
-    """Return whether another row order can tell something: a statement ran, and does not ask for places itself."""
-    return any(_askable(seen, number) for number in range(1, len(seen.answers) + 1))
+    """Return whether another row order can tell something of a case."""
+    return any(seen.movable(number) for number in range(1, len(seen.answers) + 1))
 
 
-def _askable(seen: Seen, number: int) -> bool:
-    """Return whether a statement gave rows, is let through, and gives the same each time."""
-    places = {f"nondeterministic: {name}" for name in _PLACES}
-    if seen.answers[number - 1].relation is None or places & set(seen.flags.get(number, ())):
-        return False
-    return not any(seen.has(flag, number) for flag in (Flag.REFUSED_BY_GUARD, Flag.DOES_NOT_RUN, Flag.TOO_SLOW))
-
-
-def _again(seen: Seen, order: RowOrder, desk: Desk) -> Seen:
+def again(seen: Seen, order: RowOrder, desk: Desk) -> Seen:
     """Return a case once its gold was judged as predictions made where the rows are stored in another order."""
     for number, answer in enumerate(seen.answers, 1):
-        if not _askable(seen, number):
+        if not seen.movable(number):
             continue
         evidence = as_prediction(seen, answer, desk).evidence
         if evidence.verdict in (Verdict.MATCH, Verdict.INFRASTRUCTURE, Verdict.UNDECIDED):
@@ -182,6 +173,8 @@ def check_cases(
         InputError: an unknown case, dialect, provider or runtime, or a snapshot that cannot be loaded.
         InfrastructureError: no engine, an image that cannot be built, or servers that do not come up.
     """
+    for name in dialects:
+        find_adapter(name)  # an unknown one ends the check before anything runs
     now = datetime.now(UTC)
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     checkup = Checkup(config, pack, screen, f"{now:%Y%m%dT%H%M%SZ}_check_{secrets.token_hex(3)}", day)
@@ -206,6 +199,11 @@ def check_cases(
     )
 
 
-def dialects_of(cases: Sequence[Case]) -> tuple[str, ...]:
-    """Return the dialects in which these cases have gold, in the order they are first met."""
-    return tuple(dict.fromkeys(name for case in cases for name, texts in case.gold.items() if texts))
+def dialects_of(cases: Sequence[Case], screen: Screen) -> tuple[str, ...]:
+    """Return the installed dialects in which these cases have gold, as first met; the others are named and left out."""
+    found = dict.fromkeys(name for case in cases for name, texts in case.gold.items() if texts)
+    installed = names()
+    for name in found:
+        if name not in installed:
+            screen.notice(f"gold in {name} is not checked: no such dialect is installed")
+    return tuple(name for name in found if name in installed)

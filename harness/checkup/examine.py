@@ -14,7 +14,7 @@ from dialect_adapters.contract import Adapter
 from harness.checkup.choices import doubts, is_vacuous, null_keys
 from harness.checkup.clock import clock_signs
 from harness.checkup.columns import TextNumbers
-from harness.checkup.seen import Seen, Sign, compared, differing
+from harness.checkup.seen import RANDOM, Seen, Sign, compared, differing, reads_places
 from harness.compare import compare, resolve_policy
 from harness.desk import Desk
 from harness.evaluate import Judged, evaluate
@@ -23,22 +23,6 @@ from harness.results.evidence import GoldAnswer
 from harness.results.health import Flag
 from harness.results.verdicts import Comparison
 from harness.store.gold_cache import GoldCache
-
-RANDOM = frozenset(
-    f"nondeterministic: {name}"
-    for name in (
-        "random",
-        "randomblob",
-        "rand",
-        "uuid",
-        "gen_random_uuid",
-        "array_sample",
-        "array_shuffle",
-        "random_normal",
-        "tablesample",
-    )
-)
-"""What the guard flags because it gives something else each time."""
 
 _FAILED: dict[Verdict, Flag] = {
     Verdict.BLOCKED: Flag.REFUSED_BY_GUARD,
@@ -87,6 +71,8 @@ class Examiner:
             seen.add(number, [Sign(Flag.TOO_SLOW, evidence)])
         if answer.relation is None:
             return
+        if reads_places(flags):
+            seen.notes.append("not run in other row orders: it asks where rows are stored")
         plain = guard is not None and guard.allowed and not flags
         asked = doubts(seen.case, answer, self.adapter, desk, plain=plain)
         seen.executions += asked.asked

@@ -13,6 +13,29 @@ from harness.results.health import MEANINGS, Finding, Flag
 from harness.results.verdicts import Comparison
 
 _SHOWN = 300
+_FLAGGED = "nondeterministic: "
+_PLACES = ("rowid", "_rowid_", "oid", "ctid", "cmin", "cmax", "xmin", "xmax", "tableoid")
+
+RANDOM = frozenset(
+    _FLAGGED + name
+    for name in (
+        "random",
+        "randomblob",
+        "rand",
+        "uuid",
+        "gen_random_uuid",
+        "array_sample",
+        "array_shuffle",
+        "random_normal",
+        "tablesample",
+    )
+)
+"""What the guard flags because it gives something else each time."""
+
+
+def reads_places(flags: Iterable[str]) -> bool:
+    """Return whether the guard's flags say that a statement asks where rows are stored, or which objects there are."""
+    return any(flag.removeprefix(_FLAGGED) in _PLACES or flag.startswith("catalogue: ") for flag in flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +70,13 @@ class Seen:
     def has(self, flag: Flag, number: int) -> bool:
         """Return whether a statement carries a flag already."""
         return any(one.flag is flag and one.alternative == number for one in self.findings)
+
+    def movable(self, number: int) -> bool:
+        """Return whether a statement gives rows that should be the same wherever its rows are stored."""
+        flags = self.flags.get(number, ())
+        if self.answers[number - 1].relation is None or reads_places(flags) or RANDOM & set(flags):
+            return False
+        return not any(self.has(flag, number) for flag in (Flag.REFUSED_BY_GUARD, Flag.DOES_NOT_RUN, Flag.TOO_SLOW))
 
     def _finding(self, number: int, sign: Sign) -> Finding:
         """Return a sign as it is written."""

@@ -56,7 +56,7 @@ def command(pack: str, dialects: str | None, fail_on: str, out: str | None, form
     config = resolve([("command line", options_from(given, file=None, names="--"))], loaded.settings)
     named = tuple(part.strip() for part in (dialects or "").split(",") if part.strip())
     with screen() as live:
-        found = check_cases(config, loaded, named or dialects_of(select(loaded, config)), fatal, live)
+        found = check_cases(config, loaded, named or dialects_of(select(loaded, config), live), fatal, live)
     _show(found, Path(out) if out else Path("runs") / f"health_{loaded.name}")
     return int(found.exit_code)
 
