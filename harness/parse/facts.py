@@ -12,6 +12,8 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
 from harness.parse.blocks import blocks_of
+from harness.parse.elements import elements_of
+from harness.parse.exact_set import parts_of
 from harness.parse.grammar import message, parse, tokenize
 from harness.parse.lexmap import lexmap, nesting
 from harness.parse.order import order_facts
@@ -23,6 +25,7 @@ from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
 MAX_DEPTH = 200
+_COPIED_DEPTH = 40
 _ODBC = re.compile(r"(\{ ?(?:d|ts|t) ?)('[^'\\]*')( ?\})", re.IGNORECASE)
 _EXPLAIN = re.compile(
     r"\s*explain\b(?P<options>(?:\s+(?:verbose|analy[sz]e|query\s+plan|extended|format\s*=\s*\w+)\b|\s*\([^()'\"`]*\))*)"
@@ -101,6 +104,9 @@ def _facts(
     facts |= _tree_facts(trees, dialect, scope, prefixes=spellings.prefixes)
     if not brief:
         facts |= _normal_facts(trees[0], text, known, dialect, resolver) | ({"processed_sql": sql} if spelled else {})
+        facts |= elements_of(trees, tables)
+        # Expressions are copied once a level: past these levels that takes longer than a metric is worth.
+        facts["parts"] = parts_of(trees[0], tables or {}) if facts["depth"] <= _COPIED_DEPTH else None
     elif tables:
         resolver.outputs(trees[0], {})
         resolver.resolve_rest(trees[0])

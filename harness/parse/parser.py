@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from harness.parse.frames import receive, send
 from harness.parse.versions import readings
 from harness.results.blocks import Block, Called, Condition, Selected, SortKey
+from harness.results.exact_set import Parts, Unit
 from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
 
 if TYPE_CHECKING:
@@ -177,6 +178,7 @@ def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
     """Build the frozen value from the worker's plain facts."""
     order, second = facts.pop("order", None), facts.pop("second", None)
     tables = frozenset(TableRef(*ref) for ref in facts.pop("tables", ()))
+    parts = facts.pop("parts", None)
     blocks = tuple(_block(each) for each in facts.pop("blocks", ()))
     plain = {name: _frozen(name, value) for name, value in facts.items()}
     return ParsedQuery(
@@ -185,6 +187,7 @@ def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
         tables=tables,
         order=None if order is None else _order(order),
         second=None if second is None else _second(second),
+        parts=None if parts is None else _parts(parts),
         blocks=blocks,
         **plain,
     )
@@ -230,3 +233,26 @@ def _block(facts: dict[str, Any]) -> Block:
         limit=facts["limit"],
         limited=facts["limited"],
     )
+
+
+def _parts(facts: dict[str, Any]) -> Parts:
+    """Build one query by clause, nested ones included."""
+    plain: dict[str, Any] = {
+        name: tuple(tuple(each) if isinstance(each, list) else each for each in value)
+        for name, value in facts.items()
+        if isinstance(value, list) and name not in {"on", "where", "having", "derived", "sets"}
+    }
+    units: dict[str, Any] = {name: tuple(_unit(each) for each in facts[name]) for name in ("on", "where", "having")}
+    return Parts(
+        **plain,
+        **units,
+        derived=tuple(map(_parts, facts["derived"])),
+        sets=tuple((kind, _parts(other)) for kind, other in facts["sets"]),
+        direction=facts["direction"],
+        limit=facts["limit"],
+    )
+
+
+def _unit(facts: dict[str, Any]) -> Unit:
+    """Build one condition."""
+    return Unit(facts["negated"], facts["operator"], facts["left"], tuple(map(_parts, facts["nested"])))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from harness.results.blocks import Block
+from harness.results.exact_set import Parts
 
 SYNTAX_ERROR = "syntax error"
 """How `ParsedQuery.error` begins where the text itself is at fault; other errors are about size, depth or time."""
@@ -80,6 +81,8 @@ class ParsedQuery:
     None where the dialect has none or it is not installed. `types` are the types the parser does not know by name.
     `written` are name and schema of the tables a statement changes, makes or drops.
     `readings` are the facts of the text without its version-gated comments, then with more and more of them read.
+    `columns` are the names of the schema's columns it reads, aliases seen through and stars expanded, `stars` how many
+    of its queries select everything, `parts` the first statement by clause where it is a query.
     `blocks` are the facts of every SELECT, the outermost first.
     """
 
@@ -114,4 +117,7 @@ class ParsedQuery:
     types: tuple[str, ...] = ()
     written: tuple[tuple[str, str | None], ...] = ()
     readings: tuple[ParsedQuery, ...] = ()
+    columns: tuple[str, ...] = ()
+    stars: int = 0
+    parts: Parts | None = None
     blocks: tuple[Block, ...] = ()

@@ -1,0 +1,72 @@
+"""The facts exact set match and the context metrics are made of, as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cases.catalog import Catalog, CatalogColumn, CatalogTable
+from cases.relation import Kind
+from harness.parse import Parser
+from harness.results.parsed import ParsedQuery
+
+_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "metric_facts.yaml").read_text(encoding="utf-8"))
+_CATALOG = Catalog(
+    dialect="sqlite",
+    snapshot="s",
+    database="s",
+    engine_version="0",
+    tables=tuple(
+        CatalogTable(name=name, columns=tuple(CatalogColumn(name=c, kind=Kind.TEXT, declared="") for c in columns))
+        for name, columns in _TABLE["catalog"].items()
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[Parser]:
+    """One parser for the module."""
+    with Parser() as started:
+        yield started
+
+
+def _read(parser: Parser, sql: str) -> ParsedQuery:
+    """Return the facts of one text."""
+    return parser.parse(sql, "sqlite", _CATALOG, sqlglot_dialect="sqlite")
+
+
+@pytest.mark.parametrize("row", _TABLE["elements"], ids=lambda row: row["why"])
+def test_columns_and_stars(parser: Parser, row: dict[str, Any]) -> None:
+    """The columns of the schema a text reads and its stars are those of the row."""
+    facts = _read(parser, row["sql"])
+    assert facts.error is None
+    assert (list(facts.columns), facts.stars) == (row["columns"], row.get("stars", 0))
+
+
+@pytest.mark.parametrize("row", _TABLE["parts"], ids=lambda row: row["why"])
+def test_parts(parser: Parser, row: dict[str, Any]) -> None:
+    """The clause of the row is read as the row says."""
+    facts = _read(parser, row["sql"])
+    assert facts.parts is not None
+    for name, wanted in row["has"].items():
+        found = getattr(facts.parts, name)
+        assert _plain(found) == wanted, name
+
+
+def test_a_change_has_no_parts(parser: Parser) -> None:
+    """What is no query has no clauses to compare."""
+    assert _read(parser, "DELETE FROM orders").parts is None
+
+
+def _plain(value: Any) -> Any:
+    """Return facts as YAML has them; a condition is its words."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "operator"):
+        words = [*(["not"] if value.negated else []), value.left, value.operator, *("query" for _ in value.nested)]
+        return " ".join(word for word in words if word)
+    return "query" if hasattr(value, "select") else value
