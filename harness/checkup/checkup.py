@@ -6,7 +6,7 @@ import secrets
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -45,6 +45,7 @@ class Checkup:
     screen: Screen
     run_id: str
     day: datetime
+    traces: list[str] = field(default_factory=list)
 
     def dialect(self, name: str) -> tuple[list[Seen], Checked]:
         """Return what is to be said about every gold in one dialect."""
@@ -86,6 +87,7 @@ class Checkup:
                     done += batch
                     self.screen.progress(phase, len(done), len(tasks))
             pool.settle()
+            self.traces.extend(f"{phase}: gold left a trace: {line}" for line in pool.drift)
         return done
 
     def _rearranged(self, config: RunConfig, seens: Sequence[Seen], order: RowOrder, folder: Path) -> None:
@@ -194,7 +196,7 @@ def check_cases(
         checked=checked,
         findings=[finding for seen in every for finding in seen.findings],
         notes=[Note(case_id=seen.case.id, dialect=seen.dialect, text=note) for seen in every for note in seen.notes],
-        problems=[problem for seen in every for problem in seen.problems],
+        problems=[*(problem for seen in every for problem in seen.problems), *checkup.traces],
         cases=len({seen.case.id for seen in every}),
     )
 
