@@ -32,6 +32,10 @@ class Pen(Protocol):
         """Return the SELECT being written."""
         ...
 
+    def spend(self, size: int) -> None:
+        """Count a part of this many characters; raises Refused where all parts together are too much."""
+        ...
+
     def typed(self, node: exp.Expr) -> Typed:
         """Return the type the reading gave a node."""
         ...

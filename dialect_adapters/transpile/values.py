@@ -20,6 +20,13 @@ _BITS: dict[type[exp.Expr], str] = {
 
 
 def value(writer: Pen, node: exp.Expr) -> Out:
+    """Return an expression as the engine computes it; what is written again and again has an end (see `spend`)."""
+    out = _value(writer, node)
+    writer.spend(len(out.sql))
+    return out
+
+
+def _value(writer: Pen, node: exp.Expr) -> Out:
     """Return an expression as the engine computes it."""
     group = writer.group
     if group.grouped and not group.inside and node.sql() in group.keys and not isinstance(node, exp.Literal):

@@ -12,6 +12,12 @@ from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts,
 from dialect_adapters.transpile.pen import Grouping
 from dialect_adapters.transpile.spelling import Spelling
 
+MOST_WRITTEN = 4_000_000
+"""How many characters may be written for all parts of a statement: some say their operand several times, so that what
+is nested would grow without end."""
+
+_PART = 50
+
 
 @dataclass(slots=True)
 class Writer:
@@ -19,11 +25,18 @@ class Writer:
 
     spell: Spelling
     groups: list[Grouping] = field(default_factory=list)
+    left: int = MOST_WRITTEN
 
     @property
     def group(self) -> Grouping:
         """Return the SELECT being written."""
         return self.groups[-1] if self.groups else Grouping()
+
+    def spend(self, size: int) -> None:
+        """Count a part of this many characters; raises Refused where all parts together are too much."""
+        self.left -= size + _PART
+        if self.left < 0:
+            raise Refused("it grows too long")
 
     @staticmethod
     def typed(node: exp.Expr) -> Typed:
