@@ -188,11 +188,16 @@ def _outside(node: exp.Select, keys: set[str]) -> Iterator[exp.Expr]:
     """Yield the columns of this SELECT's output, HAVING and ORDER BY that no key and no aggregate holds."""
     clauses = [one.this if isinstance(one, exp.Alias) else one for one in node.expressions]
     clauses += [node.args[name] for name in ("having", "order") if node.args.get(name) is not None]
-    held = {id(part) for call in aggregates(node) for part in call.walk()}
+    held = {id(part) for call in aggregates(node) for part in _whole(call).walk()}
     for clause in clauses:
         if isinstance(clause, exp.Query):
             continue
         yield from _columns(clause, keys, held)
+
+
+def _whole(call: exp.Expr) -> exp.Expr:
+    """Return an aggregate with the FILTER that belongs to it: what that reads is no bare column either."""
+    return call.parent if isinstance(call.parent, exp.Filter) else call
 
 
 def _columns(node: exp.Expr, keys: set[str], held: set[int]) -> Iterator[exp.Expr]:
