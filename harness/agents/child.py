@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> int:
     try:
         function = _load(target, folder)
     except BaseException as error:  # noqa: BLE001 (a user's module may raise anything, SystemExit too)
-        _send(answers, {"fault": _last_line(error)})
+        _send(answers, {"fault": _one_line(error)})
         return 1
     _send(answers, {"ready": True})
     with asyncio.Runner() as runner:
@@ -83,14 +83,14 @@ def _load(target: str, folder: str) -> Callable[[Any], Any]:
 def _answer(
     function: Callable[[Any], Any], request_type: type[AgentRequest], raw: bytes, runner: asyncio.Runner
 ) -> dict[str, Any]:
-    """Return the callable's answer to one request, or the last line of what it raised."""
+    """Return the callable's answer to one request, or what it raised."""
     try:
         given = function(request_type.model_validate_json(raw))
         if inspect.isawaitable(given):
             given = runner.run(_awaited(given))
         return {"answer": _plain(given)}
     except BaseException as error:  # noqa: BLE001 (an agent may raise anything, SystemExit too, and must not end the run)
-        return {"error": _last_line(error)}
+        return {"error": _one_line(error)}
 
 
 async def _awaited(given: Any) -> Any:
@@ -107,10 +107,12 @@ def _plain(given: Any) -> Any:
     raise TypeError(f"the callable returned {type(given).__name__}, not str, dict or Prediction")
 
 
-def _last_line(error: BaseException) -> str:
-    """Return the last line of an error as Python prints it."""
-    text = "".join(traceback.format_exception_only(error)).strip().splitlines()
-    return (text[-1] if text else type(error).__name__)[:MAX_ERROR]
+def _one_line(error: BaseException) -> str:
+    """Return an error's type and its whole message on one line, and the line of a file that is no Python."""
+    words = "".join(traceback.format_exception_only(error)).split()
+    if isinstance(error, SyntaxError):
+        words = [f"{type(error).__name__}:", f"{error.msg}, line {error.lineno}"]
+    return (" ".join(words) or type(error).__name__)[:MAX_ERROR]
 
 
 def _receive(descriptor: int) -> bytes | None:

@@ -120,7 +120,7 @@ def test_text_mapping_and_prediction_are_answers(agent: CallableAgent) -> None:
         ("badtype", "'sql'"),
         ("none", "NoneType"),
         ("object", "no JSON"),
-        ("raise", "last words"),
+        ("raise", "ValueError: no idea last words"),
         ("systemexit", "SystemExit: 3"),
         ("interrupt", "KeyboardInterrupt"),
         ("exit", "exit code 7: dying"),
