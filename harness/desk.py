@@ -17,6 +17,7 @@ from harness.metrics.contract import Metric
 from harness.metrics.registry import presets_needed
 from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
+from harness.results.judging import Ask
 from harness.results.parsed import ParsedQuery
 from sandboxes.contract import SnapshotImage
 from sandboxes.station import Station
@@ -39,6 +40,7 @@ class Rules:
     metrics: tuple[Metric, ...]
     settings: MetricSettings
     level: IsolationLevel = "run"
+    judge: Ask | None = None
 
     @property
     def others(self) -> tuple[tuple[str, Policy], ...]:

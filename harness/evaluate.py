@@ -84,7 +84,8 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         catalog=catalog,
     )
     evidence = replace(evidence, cause=likely_cause(evidence))
-    scores = tuple((metric.name, metric.compute(evidence, None)) for metric in desk.rules.metrics)
+    judge = desk.rules.judge
+    scores = tuple((m.name, m.compute(evidence, judge if "judge" in m.needs else None)) for m in desk.rules.metrics)
     return Judged(evidence, scores, parse_seconds, sandbox_seconds)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-KINDS = ("packs", "metrics", "dialects", "policies", "formats", "reports", "sandboxes", "agents")
+KINDS = ("packs", "metrics", "dialects", "policies", "formats", "reports", "sandboxes", "agents", "judges")
 
 
 @click.command("list")
 @click.argument("what", type=click.Choice(KINDS))
 def command(what: str) -> int:
-    """List the installed packs, metrics, dialects, policies, formats, reports, sandboxes or agents."""
+    """List the installed packs, metrics, dialects, policies, formats, reports, sandboxes, agents or judges."""
     for line in _lines(what):
         click.echo(line)
     return 0

@@ -49,6 +49,12 @@ _FLAGS = {"dry_run", "allow_unknown"}
     "--profile", metavar="NAME", help="Metrics by family: skill, sqlas-v1, sqlas-v2, bird, spider, evalbench, all."
 )
 @click.option("--metric-option", metavar="M.OPTION=VALUE", multiple=True, help="An option of a metric, VALUE in YAML.")
+@click.option("--judge", metavar="SPEC", multiple=True, help="Judge of metrics that need one: openai:MODEL[@URL], "
+              "anthropic:MODEL, callable:MODULE:FUNCTION or replay:FILE; several are a panel.")  # fmt: skip
+@click.option(
+    "--judge-record", metavar="FILE", help="Write the judge's answers to a file that --judge replay:FILE reads."
+)
+@click.option("--judge-cache/--no-judge-cache", default=None, help="Keep a judge's answers for later (default: yes).")
 @click.option("--fail-under", metavar="METRIC=X", multiple=True, help="Exit 1 where a metric's mean is below X.")
 @click.option("--alpha", metavar="X", help="Structural score's weight of the tables (default 0.3).")
 @click.option("--beta", metavar="X", help="Structural score where the tables differ (default 0.2).")
@@ -124,7 +130,7 @@ def _run_file(path: Path) -> tuple[dict[str, Any], Callable[[str], int | None]]:
     value = document.value
     if not isinstance(value, dict):
         raise InputError("a run file is a mapping of options", file=path, remedy="See `sqlassay run --help`")
-    for field in ("predictions", "out", "images_lock"):
+    for field in ("predictions", "out", "images_lock", "judge_record"):
         if isinstance(value.get(field), str):
             value[field] = str(path.parent / value[field])
     return value, lambda field: document.line((field,))

@@ -157,3 +157,16 @@ def handouts(run: RunResult) -> str:
     waits = f"p50 {seconds(pool.median)}, p95 {seconds(pool.p95)}, longest {seconds(pool.longest)}"
     fresh = f"; {pool.fresh} of them fresh: p50 {seconds(pool.fresh_median)}, p95 {seconds(pool.fresh_p95)}"
     return f"{pool.started} started, {pool.replaced} replaced; {pool.handouts} hand-outs: {waits}{fresh}"
+
+
+def judge_line(run: RunResult) -> str:
+    """Return what the judge was asked and took, nothing where none was named; unknown costs are said to be unknown."""
+    judge = run.judge
+    if judge is None:
+        return ""
+    parts = [f"{judge.asked} questions", f"{judge.kept} answered before", f"{judge.retries} tried again"]
+    parts.append(f"{judge.unavailable} unavailable")
+    if judge.split is not None:
+        parts.append(f"{judge.split} split")
+    cost = "cost unknown" if judge.cost is None else f"cost {judge.cost:.6g}"
+    return f"{judge.label}: {', '.join(parts)}; {judge.input_tokens} + {judge.output_tokens} tokens, {cost}"

@@ -81,6 +81,7 @@ def _facts(run: RunResult) -> list[str]:
         f"image: {base_name(manifest.image)} (base {base_name(manifest.base_image)}, {manifest.base_source})",
         f"isolation: {figures.place(run)}",
         *([f"sandboxes: {figures.handouts(run)}"] if figures.handouts(run) else []),
+        *([f"judge: {figures.judge_line(run)}"] if run.judge else []),
         *(_threshold(run, index) for index in range(len(run.thresholds))),
         *(f"problem: {line}" for line in run.problems),
         *(f"breach: {line}" for line in run.breaches),

@@ -59,6 +59,7 @@ class Manifest(_Record):
     agent: str
     predictions_digest: str | None
     agent_digest: str | None = None
+    judge: str | None = None
     settings: dict[str, Any]
     policy: dict[str, Any]
     policy_origin: dict[str, str]
@@ -103,6 +104,25 @@ class SandboxFigures(_Record):
     fresh_p95: float | None
 
 
+class JudgeFigures(_Record):
+    """What a judge was asked and took: `kept` answers cost nothing, `unavailable` ones have no value in any score.
+
+    Tokens and cost are those of this run, retries included. `split` counts the questions a panel's members did not
+    agree on.
+    """
+
+    label: str
+    asked: int
+    kept: int
+    retries: int
+    unavailable: int
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    split: int | None = None
+    members: tuple[JudgeFigures, ...] = ()
+
+
 class RunResult(_Record):
     """What a finished (or interrupted) run is: the only input of every report.
 
@@ -122,6 +142,7 @@ class RunResult(_Record):
     disagreements: tuple[str, ...] = ()
     percentiles: dict[str, float | None] = {}
     sandboxes: SandboxFigures | None = None
+    judge: JudgeFigures | None = None
     thresholds: tuple[Threshold, ...] = ()
     problems: tuple[str, ...] = ()
     breaches: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from harness.agents.contract import Agent
 from harness.agents.file import FileAgent
 from harness.agents.request import AgentRequest
 from harness.desk import Rules
+from harness.run.judging import FOLDER, judge_files
 from harness.run.options import RUNS, RunConfig
 from sandboxes.cache import cache_dir
 
@@ -108,7 +109,7 @@ def _callable(config: RunConfig, target: str, pack: Pack) -> CallableAgent:
 
 def _hidden(config: RunConfig, pack: Pack) -> tuple[Path, ...]:
     """Return every place where an agent's process could find the gold of this run or of earlier ones."""
-    folders = [cache_dir() / "gold", *((config.out or RUNS,) if not config.dry_run else ())]
+    folders = [cache_dir() / "gold", cache_dir() / FOLDER, *((config.out or RUNS,) if not config.dry_run else ())]
     for folder in folders:
         # A folder that comes later would show; one that cannot be made ends the run when the run folder is made.
         with suppress(OSError):
@@ -117,7 +118,7 @@ def _hidden(config: RunConfig, pack: Pack) -> tuple[Path, ...]:
     # A run folder named with --out often stands beside earlier ones, and each of them holds the gold it was judged by.
     beside = config.out.absolute().parent if config.out is not None else RUNS
     earlier = tuple(path.parent for path in beside.glob("*/manifest.json"))
-    return (*whole, *pack.files, *folders, *earlier, *((RUNS,) if RUNS.exists() else ()))
+    return (*whole, *pack.files, *folders, *earlier, *judge_files(config), *((RUNS,) if RUNS.exists() else ()))
 
 
 def _predictions(config: RunConfig, pack: Pack) -> tuple[tuple[Prediction, ...], str, str | None]:

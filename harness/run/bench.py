@@ -14,6 +14,7 @@ from cases.presets import preset
 from dialect_adapters.contract import Adapter, Limits, Mode
 from dialect_adapters.registry import adapter as find_adapter
 from harness.desk import Desk, Rules
+from harness.judges import Seated
 from harness.metrics.contract import Metric
 from harness.metrics.registry import check_options, metrics
 from harness.parse.parser import Parser
@@ -39,6 +40,7 @@ class Bench:
     rules: Rules
     run_id: str
     size: PoolSize
+    judge: Seated | None = None
 
     def desk(self, pool: Pool) -> Desk:
         """Return a fresh desk: one worker's own parser, and its place at a phase's servers."""
@@ -80,7 +82,15 @@ class Bench:
             pool.warm(image, Mode.WRITE, len(cases) - len(queries))
 
 
-def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: datetime | None = None) -> Bench:
+def prepare(
+    config: RunConfig,
+    pack: Pack,
+    run_id: str,
+    screen: Screen,
+    *,
+    day: datetime | None = None,
+    judge: Seated | None = None,
+) -> Bench:
     """Bring up what the run needs and return it; nothing has touched a prediction yet. `day` is a resumed run's own.
 
     Raises:
@@ -115,8 +125,9 @@ def prepare(config: RunConfig, pack: Pack, run_id: str, screen: Screen, *, day: 
         metrics=chosen,
         settings=settings,
         level=config.isolation,
+        judge=judge,
     )
-    return Bench(adapter, provider, image, rules, run_id, pool_size(adapter.recipe, config.jobs, config.pool))
+    return Bench(adapter, provider, image, rules, run_id, pool_size(adapter.recipe, config.jobs, config.pool), judge)
 
 
 def _settings(config: RunConfig) -> MetricSettings:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cases.case import Case
 from cases.errors import InfrastructureError, SandboxStartError
+from harness.judges import Figures
 from harness.results.case_result import CaseResult, Timing
 from harness.run.earlier import Earlier
 from harness.store.folder import RunFolder
@@ -29,6 +30,7 @@ class Book:
         self.breaches: list[str] = list(earlier.breaches) if earlier else []
         self.interrupted = False
         self.sandboxes: PoolFigures | None = None
+        self.judge: Figures | None = None
         self._noted = len(self.problems)
 
     def is_open(self, case: Case, trial: int) -> bool:

@@ -29,6 +29,7 @@ _REMEDIES = {
     "agent": "name that agent or file",
     "predictions_digest": "put the predictions back as they were, or name their file with --predictions",
     "agent_digest": "put the agent's file back as it was",
+    "judge": "put back what the judge was named by",
     "settings": _NEW,
     "policy": _NEW,
     "policy_digest": _NEW,
@@ -37,8 +38,9 @@ _REMEDIES = {
 }
 """What must be the same, and how it becomes the same again."""
 
-_FREE_SETTINGS = {"jobs", "pool", "engine", "origins"}
-"""Settings that change no result: how many workers and spare servers, and whether an engine may be started here."""
+_FREE_SETTINGS = {"jobs", "pool", "engine", "origins", "judge_cache"}
+"""Settings that change no result: how many workers and spare servers, whether an engine may be started here, and
+whether a judge's answers are kept."""
 
 _ABSENT = object()
 

@@ -19,8 +19,10 @@ from harness.aggregate import (
     verdict_counts,
     verdict_line,
 )
+from harness.judges import Figures
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest, RunResult, SandboxFigures, Threshold
+from harness.run.judging import judge_figures
 from harness.store.folder import RunFolder
 from sandboxes.pool_figures import PoolFigures
 
@@ -42,6 +44,7 @@ class Ending:
     breaches: tuple[str, ...]
     interrupted: bool
     sandboxes: PoolFigures | None = None
+    judge: Figures | None = None
 
 
 def run_result(ending: Ending, folder: str) -> RunResult:
@@ -67,9 +70,10 @@ def run_result(ending: Ending, folder: str) -> RunResult:
         disagreements=disagreements(results),
         percentiles=_percentiles(timings),
         thresholds=held,
-        problems=ending.problems,
+        problems=(*ending.problems, *_silence(ending.judge)),
         breaches=ending.breaches,
         sandboxes=SandboxFigures(**asdict(ending.sandboxes)) if ending.sandboxes else None,
+        judge=judge_figures(ending.judge),
         planned=planned,
         interrupted=ending.interrupted,
         exit_code=code,
@@ -86,6 +90,13 @@ def _notes(ending: Ending, held: Sequence[Threshold]) -> tuple[str, ...]:
         if not t.held
     ]
     return (*failed, *ending.breaches[:1])
+
+
+def _silence(judge: Figures | None) -> tuple[str, ...]:
+    """Say how many questions a judge left open: the means of its metrics do not cover them."""
+    if judge is None or not judge.unavailable:
+        return ()
+    return (f"judge: {judge.unavailable} of {judge.asked} questions have no answer; those scores are unavailable",)
 
 
 def _percentiles(timings: Sequence[Timing]) -> dict[str, float | None]:

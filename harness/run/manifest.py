@@ -12,6 +12,7 @@ from typing import Any
 from cases.case import Case
 from cases.isolation import IsolationLevel, stricter
 from cases.pack import Pack
+from harness.judges import Seated
 from harness.results.run_result import IsolationRecord, Manifest
 from harness.run.asking import Asker
 from harness.run.bench import Bench
@@ -32,10 +33,14 @@ def places(config: RunConfig, pack: Pack) -> Places:
         agent=config.agent,
         mirror=config.mirror,
         images_lock=config.images_lock,
+        judge=config.judge,
+        judge_record=config.judge_record,
     )
 
 
-def known_before(config: RunConfig, pack: Pack, cases: Sequence[Case], asker: Asker) -> dict[str, object]:
+def known_before(
+    config: RunConfig, pack: Pack, cases: Sequence[Case], asker: Asker, judge: Seated | None = None
+) -> dict[str, object]:
     """Return the part of a manifest that is known before any sandbox is up, as JSON has it."""
     return {
         "sqlassay": _version("sqlassay"),
@@ -48,6 +53,7 @@ def known_before(config: RunConfig, pack: Pack, cases: Sequence[Case], asker: As
         "agent": asker.label,
         "predictions_digest": asker.digest,
         "agent_digest": asker.agent_digest,
+        "judge": None if judge is None else judge.label,
         "settings": _settings(config),
         "policy": config.policy.model_dump(mode="json"),
         "policy_digest": config.policy.digest,
@@ -60,7 +66,7 @@ def manifest(
 ) -> Manifest:
     """Return the run's manifest; no path of the machine and no connection string is in it."""
     image = bench.image
-    known: dict[str, Any] = known_before(config, pack, cases, asker)
+    known: dict[str, Any] = known_before(config, pack, cases, asker, bench.judge)
     return Manifest(
         **known,
         run_id=bench.run_id,
@@ -104,6 +110,8 @@ _NO_SETTING = frozenset(
         "out",
         "mirror",
         "images_lock",
+        "judge",
+        "judge_record",
         "policy",
         "policy_name",
         "dry_run",

@@ -73,8 +73,11 @@ class RunOptions(BaseModel):
     disagreement: float | None = Field(default=None, ge=0, lt=1)
     clock: datetime | None = None
     agent_timeout: float | None = Field(default=None, gt=0, le=86400)
+    judge: tuple[str, ...] | None = None
+    judge_record: Path | None = None
+    judge_cache: bool | None = None
 
-    @field_validator("metrics", "only", "tags", "mirror", mode="before")
+    @field_validator("metrics", "only", "tags", "mirror", "judge", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         """Accept `a,b` beside a list; an empty one (an unset variable in a script) is a mistake, not everything."""
@@ -197,6 +200,9 @@ class RunConfig:
     disagreement: float
     clock: datetime | None
     agent_timeout: float
+    judge: tuple[str, ...]
+    judge_record: Path | None
+    judge_cache: bool
     origins: tuple[tuple[str, str], ...]
     policy_origins: tuple[tuple[str, str], ...]
 
@@ -228,6 +234,8 @@ _DEFAULTS = RunOptions(
     beta=0.2,
     disagreement=0.1,
     agent_timeout=120.0,
+    judge=(),
+    judge_cache=True,
 )
 
 _PACK_FIELDS = ("timeout", "gold_timeout", "row_limit", "disagreement", "alpha", "beta", "clock")

@@ -106,6 +106,8 @@ def _config(manifest: Manifest, places: Places, out: Path, moved: Moved) -> RunC
         out=out,
         mirror=places.mirror or None,
         images_lock=places.images_lock,
+        judge=places.judge or None,
+        judge_record=places.judge_record,
     )
     anew = options_from({"jobs": moved.jobs, "engine": moved.engine}, file=None, names="--")
     config = resolve([("command line", anew), ("manifest", told), ("manifest", options)], PackSettings())

@@ -26,6 +26,7 @@ from harness.run.book import Book
 from harness.run.borrow import borrow_gold
 from harness.run.earlier import Earlier, day_of
 from harness.run.finish import Ending, WriteReports, finish, run_result
+from harness.run.judging import open_run_judge
 from harness.run.manifest import known_before, manifest, places
 from harness.run.options import RUNS, RunConfig
 from harness.run.screen import Screen
@@ -77,13 +78,13 @@ def run(
         InfrastructureError: the run could not start or its folder could not be written.
     """
     cases = select(pack, config)
-    with open_asker(config, pack) as asker:
+    with open_run_judge(config) as judge, open_asker(config, pack) as asker:
         if earlier:
-            earlier.check(known_before(config, pack, cases, asker))
+            earlier.check(known_before(config, pack, cases, asker, judge))
             if earlier.complete(cases, config.trials):
                 return _close(config, cases, earlier.manifest, Book(earlier.folder, earlier), write_reports)
         run_id = earlier.manifest.run_id if earlier else _new_id(config)
-        bench = prepare(config, pack, run_id, screen, day=day_of(run_id))
+        bench = prepare(config, pack, run_id, screen, day=day_of(run_id), judge=judge)
         try:
             with earlier.folder if earlier else RunFolder(config.out or RUNS / run_id) as folder:
                 book = Book(folder, earlier)
@@ -150,6 +151,7 @@ def _close(
         problems=tuple(book.problems),
         breaches=tuple(book.breaches),
         sandboxes=book.sandboxes,
+        judge=book.judge,
         interrupted=book.interrupted,
     )
     return finish(run_result(ending, book.folder.path.name), book.folder, write_reports)
@@ -224,6 +226,8 @@ def _prediction_phase(
         """End what the workers and whoever asks for them wait for."""
         pool.kill()
         asker.agent.close()
+        if bench.judge is not None:
+            bench.judge.close()
 
     ahead = ask if asker.waits else None
     crew = Crew[_Task, _Done](lambda: bench.desk(pool), judge, config.jobs, ahead=ahead, left=pool.left, stop=stop)
@@ -242,6 +246,7 @@ def _prediction_phase(
     finally:  # an interrupted run, too, says what was found to have changed
         book.breach(pool.drift)
         book.sandboxes = pool.figures
+        book.judge = bench.judge.figures() if bench.judge is not None else None
 
 
 def _asked(task: _Task, asker: Asker, rules: Rules) -> _Task:

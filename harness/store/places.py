@@ -25,3 +25,5 @@ class Places(BaseModel):
     agent: str | None = None
     mirror: tuple[str, ...] = ()
     images_lock: Path | None = None
+    judge: tuple[str, ...] = ()
+    judge_record: Path | None = None

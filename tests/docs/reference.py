@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"
-_GROUPS = ("dialects", "sandboxes", "formats", "agents", "reports")
+_GROUPS = ("dialects", "sandboxes", "formats", "agents", "judges", "reports")
 _HEAD = """\
 # Reference
 

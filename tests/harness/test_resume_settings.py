@@ -45,6 +45,7 @@ _TOLD: dict[str, Any] = {
     "allow_unknown": True,
     "engine": "none",
     "sandbox": "process",
+    "judge_cache": False,
 }
 
 
@@ -83,6 +84,15 @@ def test_where_images_come_from_is_kept_out_of_the_manifest():
     assert (again.mirror, again.images_lock) == (config.mirror, config.images_lock)
 
 
+def test_a_judge_is_named_in_places_alone():
+    """A judge's address or file is of this machine: the manifest holds its label, places.json how it was named."""
+    config = told({"judge": ("replay:judge.jsonl",), "judge_record": "again.jsonl"})
+    assert "judge.jsonl" not in json.dumps(_settings(config))
+    where = _PLACES.model_copy(update={"judge": config.judge, "judge_record": config.judge_record})
+    again = _config(written(config), where, Path("/run"), Moved())
+    assert (again.judge, again.judge_record) == (("replay:judge.jsonl",), Path("again.jsonl"))
+
+
 def test_workers_and_engine_may_be_told_anew():
     """What changes no result may differ: how many workers, and whether an engine may be started."""
     again = _config(written(told({"jobs": 3})), _PLACES, Path("/run"), Moved(jobs=1, engine="ask"))
@@ -107,6 +117,8 @@ def test_options_are_all_in_the_manifest():
         "dry_run",
         "mirror",
         "images_lock",
+        "judge",
+        "judge_record",
         *_ELSEWHERE,
     }
     assert options_from({}, file=None) == RunOptions()
