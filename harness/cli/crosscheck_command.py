@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from cases.pack import Pack
     from harness.results.crosscheck import CrossResult, Predict
     from harness.run.options import RunConfig, RunOptions
+
+_OWN = frozenset({"dialect", "predictions", "agent", "out", "format", "metrics", "policy", "fail_under", "dry_run"})
 
 
 @click.command("crosscheck")
@@ -132,7 +135,17 @@ def _config(base: RunOptions, pack: Pack, dialect: str, predictions: Path | None
     from harness.run.options import options_from, resolve
 
     own = options_from({"dialect": dialect, "predictions": predictions}, file=None)
-    return replace(resolve([("command line", own), ("command line", base)], pack.settings), fail_under=())
+    layers = [("command line", own), ("command line", base), ("environment", _environment())]
+    return replace(resolve(layers, pack.settings), fail_under=())
+
+
+def _environment() -> RunOptions:
+    """Return what the environment says of how a run is run; what it is run on is the command line's alone."""
+    from harness.cli.run_command import ENVIRONMENT
+    from harness.run.options import RunOptions, options_from
+
+    named = {field: os.environ.get(ENVIRONMENT + field.upper()) for field in set(RunOptions.model_fields) - _OWN}
+    return options_from({field: value for field, value in named.items() if value}, file=None, names=ENVIRONMENT)
 
 
 def _write(found: CrossResult, folder: Path) -> None:

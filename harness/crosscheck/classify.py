@@ -34,6 +34,9 @@ _ANY_STATEMENT = frozenset(
 )
 """Suspicions that say little: they hold for any ORDER BY, and come last."""
 
+_IN_THE_DATA = frozenset((Difference.NOT_DECIDED, Difference.OVERFLOW))
+"""What an engine complains about only once it has seen the rows: its message is the proof."""
+
 _LIMITS = frozenset(("timeout", "too_many_rows", "too_many_bytes", "resource_limit"))
 
 
@@ -44,7 +47,7 @@ class Clues:
     `failure` is the kind of the side that failed (None: both gave rows) and `complaint` what its message is about.
     `undecided` are the reasons for which the data gave the statement's rows a choice. `form` is the rewritten form's
     fate on the other engine, `shown_by` which form that was. `first_fails` says that the first
-    engine is the one that failed.
+    engine is the one that failed; `form_complaint` what the rewritten form's failure is about.
     """
 
     predict: Predict
@@ -59,6 +62,7 @@ class Clues:
     refusal: str = ""
     shown_by: str = "the rewritten form"
     first_fails: bool = False
+    form_complaint: Difference | None = None
 
 
 def classify(clues: Clues) -> Found:
@@ -85,6 +89,8 @@ def _failed(clues: Clues) -> tuple[Difference, str]:
     cause = _refined(clues)
     if clues.first_fails:
         return cause, "it fails on the first engine itself, for which it was written"
+    if (clues.form_complaint or cause) in _IN_THE_DATA and clues.form in ("fails", "not tried"):
+        return cause, "the engine found it in the data, whatever the form"
     if clues.form == "agrees":
         return cause, f"{clues.shown_by} agrees"
     if clues.undecided:
@@ -165,7 +171,7 @@ def _owner(clues: Clues, cause: Difference) -> Owner:
     asker: Owner = "gold" if clues.golds else "agent"
     if cause is Difference.MIXED_COLUMN and cause in clues.suspects:
         return "data"
-    if clues.first_fails:
+    if clues.first_fails or Difference.NOT_DECIDED in (cause, clues.form_complaint):
         return asker
     open_for = {REASONS[reason] for reason in clues.undecided}
     if cause in open_for or (clues.undecided and (clues.failure is None or clues.form != "agrees")):

@@ -80,6 +80,7 @@ def clues(doubts: Sequence[Doubt], source: Line, target: Line, asked: Asked) -> 
             loosened=_loosened(doubt, answer, some),
             form="agrees" if gold else fate,
             refusal=form.reason or (answer.failure or "" if answer is not None else ""),
+            form_complaint=complaint(answer.failure, target.adapter) if answer is not None and answer.failure else None,
             first_fails=bool(doubt.first.answers) and not rows_of(doubt.first),
             shown_by=f"the pack's own {target.dialect} gold" if gold else "the rewritten form",
         )

@@ -41,6 +41,16 @@ class Wanted:
     fail_unexplained: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """What is known once every engine was asked; `whole` says that no gold failed on its own engine."""
+
+    cases: Sequence[CrossCase]
+    problems: Sequence[str]
+    breaches: Sequence[str]
+    whole: bool
+
+
 def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
     """Run every case on every engine and return the matrix with its causes and scores.
 
@@ -75,9 +85,11 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
         )
         for at, case in enumerate(cases)
     ]
-    problems = [*pack.left_out, *left_out, *(_broken(sides, cases) if wanted.golds else [])]
+    broken = _broken(sides, cases) if wanted.golds else []
+    problems = [*pack.left_out, *left_out, *broken]
     problems += [f"gold left a trace: {line}" for line in traces] if wanted.golds else []
-    return _result(wanted, part, benches, found, problems, [] if wanted.golds else traces, started)
+    ended = _Ended(found, problems, [] if wanted.golds else traces, whole=not broken)
+    return _result(wanted, part, benches, ended, started)
 
 
 def _bench(config: RunConfig, pack: Pack, screen: Screen, stack: ExitStack) -> Bench:
@@ -177,25 +189,17 @@ def _runs(side: Answered) -> bool:
     return any(answer.relation is not None for answer in side.answers)
 
 
-def _result(
-    wanted: Wanted,
-    pack: Pack,
-    benches: Sequence[Bench],
-    cases: Sequence[CrossCase],
-    problems: Sequence[str],
-    breaches: Sequence[str],
-    started: float,
-) -> CrossResult:
+def _result(wanted: Wanted, pack: Pack, benches: Sequence[Bench], ended: _Ended, started: float) -> CrossResult:
     """Count, and say in one line and one code how it ended."""
     dialects = tuple(config.dialect for config in wanted.configs)
-    scores = portability(cases, dialects)
+    scores = portability(ended.cases, dialects)
     unexplained = tuple(
-        f"{case.case_id} on {pair.other}: {pair.found.cause}"
-        for case in cases
+        f"{case.case_id} on {pair.other}: {pair.found.cause}: {pair.found.probe}"
+        for case in ended.cases
         for pair in case.pairs
         if pair.found is not None and not pair.found.explained
     )
-    code = _code(wanted, cases, scores, unexplained, breaches, problems)
+    code = _code(wanted, ended, scores[0], unexplained)
     return CrossResult(
         pack=pack.name,
         case_set=pack.digest,
@@ -207,44 +211,32 @@ def _result(
             for name, bench in zip(dialects, benches, strict=True)
         },
         policy_digest=CROSS_DIALECT.digest,
-        cases=tuple(cases),
+        cases=tuple(ended.cases),
         portability=scores,
-        advice=advice(cases),
+        advice=advice(ended.cases),
         unexplained=unexplained,
-        problems=tuple(problems),
-        breaches=tuple(breaches),
+        problems=tuple(ended.problems),
+        breaches=tuple(ended.breaches),
         seconds=round(time.monotonic() - started, 3),
         exit_code=code,
-        verdict_line=_line(code, cases, scores, unexplained),
+        verdict_line=_line(code, ended.cases, scores[0], unexplained),
     )
 
 
-def _code(
-    wanted: Wanted,
-    cases: Sequence[CrossCase],
-    scores: Sequence[Portability],
-    unexplained: Sequence[str],
-    breaches: Sequence[str],
-    problems: Sequence[str],
-) -> ExitCode:
+def _code(wanted: Wanted, ended: _Ended, score: Portability, unexplained: Sequence[str]) -> ExitCode:
     """Return the exit code: disagreements alone fail nothing, a declared threshold may."""
-    codes = {ExitCode.OK}
-    whole = scores[0]
-    if breaches:
-        codes.add(ExitCode.BREACH)
-    lost = any(cell.outcome == "infrastructure" for case in cases for cell in case.cells)
-    if lost or any(" gold failed: " in line for line in problems):
-        codes.add(ExitCode.INFRASTRUCTURE)
-    if whole.n == 0:
-        codes.add(ExitCode.NOTHING_SCORABLE)
-    if wanted.fail_under is not None and (whole.share is None or whole.share < wanted.fail_under):
-        codes.add(ExitCode.THRESHOLD)
-    if wanted.fail_unexplained and unexplained:
-        codes.add(ExitCode.THRESHOLD)
-    return worst(codes)
+    lost = any(cell.outcome == "infrastructure" for case in ended.cases for cell in case.cells)
+    low = wanted.fail_under is not None and (score.share is None or score.share < wanted.fail_under)
+    held = {
+        ExitCode.BREACH: not ended.breaches,
+        ExitCode.INFRASTRUCTURE: ended.whole and not lost,
+        ExitCode.NOTHING_SCORABLE: score.n > 0,
+        ExitCode.THRESHOLD: not low and not (wanted.fail_unexplained and unexplained),
+    }
+    return worst({ExitCode.OK, *(code for code, holds in held.items() if not holds)})
 
 
-def _line(code: ExitCode, cases: Sequence[CrossCase], scores: Sequence[Portability], unexplained: Sequence[str]) -> str:
+def _line(code: ExitCode, cases: Sequence[CrossCase], score: Portability, unexplained: Sequence[str]) -> str:
     """Return the last line: it says the same as the exit code."""
     words = {
         ExitCode.OK: "OK",
@@ -253,8 +245,7 @@ def _line(code: ExitCode, cases: Sequence[CrossCase], scores: Sequence[Portabili
         ExitCode.BREACH: "BREACH: a statement took effect on a snapshot",
         ExitCode.NOTHING_SCORABLE: "NOTHING SCORABLE: no case gave rows on two engines",
     }
-    whole = scores[0]
     silent = sum(any(pair.agreement == "silent" for pair in case.pairs) for case in cases)
-    share = "–" if whole.share is None else f"{whole.share:.3f}"
-    facts = f"portability {share} ({whole.agree} of {whole.n} cases), {silent} cases differ silently"
+    share = "–" if score.share is None else f"{score.share:.3f}"
+    facts = f"portability {share} ({score.agree} of {score.n} cases), {silent} cases differ silently"
     return f"{words[code]}: {facts}, {len(unexplained)} unexplained (exit {int(code)})"

@@ -22,8 +22,8 @@ ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "crosscheck.yaml")
 def test_clues_name_cause_and_owner(row):
     """Each row of the table."""
     given = {"golds": True, **row["clues"]}
-    if "complaint" in given:
-        given["complaint"] = Difference(given["complaint"])
+    for name in {"complaint", "form_complaint"} & set(given):
+        given[name] = Difference(given[name])
     given["suspects"] = tuple(Difference(name) for name in given.get("suspects", ()))
     for name in ("undecided", "loosened"):
         given[name] = tuple(given.get(name, ()))
