@@ -13,7 +13,7 @@ from rich.text import Text
 
 from harness.reports import crosscheck_junit
 from harness.reports.escape import markdown, markdown_block, markdown_code, one_line
-from harness.reports.files import write_json, write_text
+from harness.reports.files import base_name, write_json, write_text
 from harness.results.crosscheck import Advice, Cell, CrossCase, CrossResult, Pair, Portability
 
 MINIMUM_WIDTH = 60
@@ -25,7 +25,8 @@ _LEFT_OUT = {"gold": "gold's own", "both fail": "fail on both", "not run": "not 
 
 
 def write(found: CrossResult, folder: Path) -> tuple[Path, ...]:
-    """Write every file into `folder` and return the paths."""
+    """Write every file into `folder` and return the paths; no folder of this machine is told."""
+    found = found.model_copy(update={"agent": base_name(found.agent), "pack": base_name(found.pack)})
     return (
         write_json(folder / "crosscheck.json", found.model_dump(mode="json")),
         write_text(folder / "summary.md", summary(found)),

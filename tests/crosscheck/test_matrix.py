@@ -13,7 +13,7 @@ from cases.verdicts import ExitCode
 from harness.crosscheck.matrix import agreement, cross_case, judged
 from harness.crosscheck.score import advice, portability
 from harness.crosscheck.statements import Answered, Given
-from harness.reports.crosscheck import render, summary
+from harness.reports.crosscheck import render, summary, write
 from harness.reports.crosscheck_junit import document
 from harness.results.crosscheck import CrossResult, Found
 from harness.results.evidence import GoldAnswer
@@ -110,3 +110,13 @@ def test_reports_hold_hostile_text():
     root = ET.fromstring(document(result))
     assert [suite.get("failures") for suite in root] == ["1", "1", "1"]
     assert root.get("tests") == "6"
+
+
+def test_written_files_name_no_folder_of_this_machine(tmp_path):
+    """An agent given by its file is named by that file alone, and crosscheck.json reads back as it was."""
+    result = crossed_result().model_copy(update={"agent": "/home/somebody/agent.py:ask"})
+    files = write(result, tmp_path)
+    assert [file.name for file in files] == ["crosscheck.json", "summary.md", "junit.xml"]
+    assert all("somebody" not in file.read_text(encoding="utf-8") for file in files)
+    again = CrossResult.model_validate_json(files[0].read_text(encoding="utf-8"))
+    assert again == result.model_copy(update={"agent": "agent.py:ask"})
