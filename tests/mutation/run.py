@@ -31,6 +31,9 @@ FILES = (
     "comparator_laws",
     "stream",
     "comparison_edges",
+    "comparison_numbers",
+    "comparison_pairing",
+    "comparison_parts",
 )
 REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"  # Hypothesis is imported before pytest starts, on purpose
 SLOW = ("comparator_laws",)
