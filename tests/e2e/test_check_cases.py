@@ -15,19 +15,24 @@ _SCHEMA = """
 CREATE TABLE goods (code TEXT, price INTEGER, sold TEXT);
 INSERT INTO goods VALUES ('a', 3, '2020-01-01'), ('b', 3, '2021-01-01'), ('c', 5, '2022-01-01'), ('d', NULL, NULL);
 """
-_ORDERED = "SELECT code FROM goods ORDER BY price"
+_EVERYWHERE = ("postgres", "mysql", "sqlite")
+_ORDERED = "SELECT code FROM goods WHERE price IS NOT NULL ORDER BY price LIMIT 1"
+_JOINED = "SELECT GROUP_CONCAT(code) FROM goods"
+_OLD = "SELECT COUNT(*) FROM goods WHERE CAST(sold AS date) < CURRENT_DATE - INTERVAL"
 _CASES = {
-    "fine": {"postgres": "SELECT COUNT(*) FROM goods", "sqlite": "SELECT COUNT(*) FROM goods"},
-    "broken": {"postgres": "SELECT nothing FROM goods", "sqlite": "SELECT code FROM goods"},
-    "tie": dict.fromkeys(("postgres", "sqlite"), f"{_ORDERED} LIMIT 1"),
-    "joined": {"postgres": "SELECT STRING_AGG(code, ',') FROM goods", "sqlite": "SELECT GROUP_CONCAT(code) FROM goods"},
-    "other": {"postgres": "SELECT SUM(price) FROM goods", "sqlite": "SELECT SUM(price) + 1 FROM goods"},
-    "nulls": dict.fromkeys(("postgres", "sqlite"), f"{_ORDERED}, code"),
+    "fine": dict.fromkeys(_EVERYWHERE, "SELECT COUNT(*) FROM goods"),
+    "broken": dict.fromkeys(_EVERYWHERE, "SELECT nothing FROM goods") | {"sqlite": "SELECT code FROM goods"},
+    "tie": dict.fromkeys(_EVERYWHERE, _ORDERED),
+    "joined": {"postgres": "SELECT STRING_AGG(code, ',') FROM goods", "mysql": _JOINED, "sqlite": _JOINED},
+    "other": dict.fromkeys(_EVERYWHERE, "SELECT SUM(price) FROM goods")
+    | {"sqlite": "SELECT SUM(price) + 1 FROM goods"},
+    "nulls": dict.fromkeys(_EVERYWHERE, "SELECT code FROM goods ORDER BY price, code"),
     "today": {
-        "postgres": "SELECT COUNT(*) FROM goods WHERE CAST(sold AS date) < CURRENT_DATE - INTERVAL '5 years'",
+        "postgres": f"{_OLD} '5 years'",
+        "mysql": f"{_OLD} 5 YEAR",
         "sqlite": "SELECT COUNT(*) FROM goods WHERE sold < DATE('now', '-5 years')",
     },
-    "pinned": dict.fromkeys(("postgres", "sqlite"), "SELECT CAST(CURRENT_DATE AS text)"),
+    "pinned": dict.fromkeys(_EVERYWHERE, "SELECT CAST(CURRENT_DATE AS CHAR(10))"),
 }
 
 
@@ -80,7 +85,8 @@ def test_flawed_gold_is_flagged_in_the_jail(cli, tmp_path):
     assert ran.code == 0, ran.err
     found = health(tmp_path / "h")
     assert flags(found, "sqlite") == {
-        "order_dependent": {"joined"},
+        "tie_at_limit": {"tie"},
+        "order_dependent": {"tie", "joined"},
         "null_order": {"nulls"},
         "clock_dependent": {"today"},
     }
@@ -104,18 +110,21 @@ def test_what_is_asked_wrongly_runs_nothing(cli, tmp_path):
 
 
 @pytest.mark.docker
-def test_flawed_gold_is_flagged_on_a_server(cli, tmp_path):
-    """On Postgres the rows are loaded in other orders, the clock is moved, and its gold is held against SQLite's."""
+@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+def test_flawed_gold_is_flagged_on_a_server(cli, tmp_path, dialect):
+    """The rows are loaded in other orders, the clock is moved, and the gold is held against SQLite's."""
     source = str(pack(tmp_path / "pack"))
-    ran = cli("check-cases", source, "--dialects", "sqlite,postgres", "--out", str(tmp_path / "h"))
+    ran = cli("check-cases", source, "--dialects", f"sqlite,{dialect}", "--out", str(tmp_path / "h"))
     assert ran.code == 1, ran.err
     found = health(tmp_path / "h")
-    assert flags(found, "postgres") == {
+    flagged = flags(found, dialect)
+    assert flagged.pop("dialects_disagree") - {"tie", "joined", "nulls"} == {"other"}  # those may agree by luck
+    # Which of tied rows comes first an engine may decide by something else than where they are stored: MySQL does.
+    assert flagged.pop("order_dependent") | {"tie"} == {"tie", "joined"}
+    assert flagged == {
         "does_not_run": {"broken"},
         "tie_at_limit": {"tie"},
-        "order_dependent": {"tie", "joined"},
         "null_order": {"nulls"},
-        "dialects_disagree": {"tie", "other"},
         "clock_dependent": {"today"},
     }
     assert found["problems"] == []
