@@ -1,0 +1,57 @@
+"""EvalBench's llmrater: results that agree by its set_match are right, and only the others reach the judge."""
+
+from __future__ import annotations
+
+from cases.outcome import Changed, Rows
+from cases.verdicts import UNSCORABLE, Verdict
+from harness.metrics.contract import Ask, Metric
+from harness.metrics.grading import Rating, asked, by, clipped, silent
+from harness.prompts import build
+from harness.prompts.rows import rows_text
+from harness.results.evidence import Evidence, Execution, Score
+
+PRESET = "evalbench"
+
+
+def _set_match(execution: Execution) -> bool:
+    """Return whether the two results agree by EvalBench's set_match; equal under `strict`, they agree by any."""
+    by_set = next((comparison for name, comparison in execution.others if name == PRESET), None)
+    return any(comparison is not None and comparison.verdict == "match" for comparison in (by_set, execution.strict))
+
+
+def _llmrater(evidence: Evidence, ask: Ask | None) -> Score:
+    """Score 100 on a set match or where the judge calls the results as good; 0 where the statement gave none."""
+    if evidence.verdict in UNSCORABLE:
+        return Score(None, f"{evidence.verdict.value}: {evidence.reason}")
+    execution = evidence.executions[-1] if evidence.executions else None
+    if execution is None or not isinstance(execution.predicted, Rows | Changed):
+        return Score(0.0, evidence.reason)
+    if _set_match(execution):
+        return Score(100.0, "set_match: no judge was asked", (("set_match", 1.0),))
+    if not (isinstance(execution.gold, Rows) and isinstance(execution.predicted, Rows)):
+        matched = evidence.verdict is Verdict.MATCH
+        return Score(100.0 if matched else 0.0, f"a change is judged by the state it left: {evidence.reason}")
+    prompt = build(
+        "llmrater",
+        question=evidence.case.question,
+        gold_sql=evidence.gold_sql,
+        gold_rows=rows_text(execution.gold.relation),
+        generated_sql=evidence.prediction.sql if evidence.prediction is not None else None,
+        generated_rows=rows_text(execution.predicted.relation),
+    )
+    said = asked(ask, prompt, Rating)
+    if said.value is None:
+        return silent(said)
+    value = 100.0 if said.value.verdict == "correct" else 0.0
+    return Score(value, clipped(said.value.reason), (("set_match", 0.0), *by(said)))
+
+
+LLMRATER = Metric(
+    name="evalbench.llmrater",
+    needs=frozenset({"gold", "judge", f"policy:{PRESET}"}),
+    citation="EvalBench 1.20 (prompt of ours)",
+    formula="100 if set_match, else 100 if the judge calls the rows as good as the gold's, else 0",
+    range=(0.0, 100.0),
+    compute=_llmrater,
+)
+"""The metric."""
