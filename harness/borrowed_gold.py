@@ -9,12 +9,13 @@ from cases.case import Case
 from cases.errors import InputError
 from dialect_adapters.contract import Adapter
 from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import Readable, rewrite
+from dialect_adapters.transpile.rewrite import Readable
 from harness.crossing import crossed
 from harness.desk import Desk
 from harness.gold import answer_statement
 from harness.results.evidence import GoldAnswer
 from harness.store.gold_cache import GoldCache
+from harness.store.rewrites import Rewrites
 
 
 def source_of(case: Case, dialect: str) -> str | None:
@@ -46,7 +47,7 @@ def _borrowed(
     case: Case, native: GoldAnswer, source: Adapter, target: Adapter, desk: Desk, cache: GoldCache
 ) -> GoldAnswer:
     """Return one rewritten gold's answer with its status; only a verified one keeps its rows."""
-    made = rewrite(native.sql, desk.rules.pack.snapshot(case.snapshot), source, target)
+    made = Rewrites(cache.rewrites).rewrite(native.sql, desk.rules.pack.snapshot(case.snapshot), source, target)
     if made.sql is None:
         return GoldAnswer(
             native.sql,

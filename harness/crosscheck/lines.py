@@ -70,9 +70,14 @@ class Line:
                 self.screen.progress(f"{self.dialect}: {phase}", len(found), len(tasks))
         return [found[number] for number in range(len(tasks))]
 
+    @property
+    def gold_cache(self) -> GoldCache:
+        """Return where gold answers are kept."""
+        return GoldCache(cache_dir() / "gold" if self.config.gold_cache else None)
+
     def answers(self, tasks: Sequence[tuple[Case, str]], phase: str, *, trusted: bool) -> list[GoldAnswer]:
         """Run statements and return their answers; a trusted one, which is gold, may come from the cache."""
-        cache = GoldCache(cache_dir() / "gold" if self.config.gold_cache else None)
+        cache = self.gold_cache
 
         def ask(task: tuple[Case, str], desk: Desk) -> GoldAnswer:
             """Put one statement to the engine."""

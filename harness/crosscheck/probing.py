@@ -18,10 +18,11 @@ from dialect_adapters.transpile.snapshot_facts import snapshot_facts
 from dialect_adapters.transpile.suspects import suspects
 from harness.crosscheck.classify import Clues, Form, Loosened
 from harness.crosscheck.lines import Line
-from harness.crosscheck.statements import Answered, Given, rows_of, written
+from harness.crosscheck.statements import Answered, Given, rewrites_of, rows_of, written
 from harness.crossing import crossed
 from harness.results.crosscheck import Predict
 from harness.results.evidence import GoldAnswer
+from harness.store.rewrites import Rewrites
 
 LOOSER: tuple[tuple[Loosened, Mapping[str, object]], ...] = (
     ("cut_ties", {"cut_ties": "any"}),
@@ -60,7 +61,7 @@ class Asked:
 def clues(doubts: Sequence[Doubt], source: Line, target: Line, asked: Asked) -> list[Clues]:
     """Return what the probes give for each disagreement between the source's engine and the target's."""
     adapters = source.adapter, target.adapter
-    forms = [_other_form(doubt, asked.pack, adapters) for doubt in doubts]
+    forms = [_other_form(doubt, asked.pack, adapters, rewrites_of(source, golds=asked.golds)) for doubt in doubts]
     tasks = [(doubt.case, form.texts[0]) for doubt, form in zip(doubts, forms, strict=True) if form.texts]
     ran = iter(target.answers(tasks, "probes", trusted=asked.golds))
     answers = [next(ran) if form.texts else None for form in forms]
@@ -117,11 +118,11 @@ def _same(doubt: Doubt, answer: GoldAnswer) -> bool:
     return crossed(first, answer.relation, doubt.policy).verdict == "match"
 
 
-def _other_form(doubt: Doubt, pack: Pack, adapters: tuple[Adapter, Adapter]) -> Given:
+def _other_form(doubt: Doubt, pack: Pack, adapters: tuple[Adapter, Adapter], rewrites: Rewrites) -> Given:
     """Return the rewritten form to try on the other engine; none where that is what ran there."""
     if doubt.other.given.origin == "rewritten" or not doubt.first.answers:
         return Given((), "none")
-    return written(doubt.case, doubt.first, pack, adapters)
+    return written(doubt.case, doubt.first, pack, adapters, rewrites)
 
 
 def _fate(doubt: Doubt, form: Given, answer: GoldAnswer | None) -> Form:

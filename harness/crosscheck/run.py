@@ -17,7 +17,7 @@ from harness.crosscheck.lines import Line
 from harness.crosscheck.matrix import agreement, cross_case, judged
 from harness.crosscheck.probing import Asked, Doubt, clues
 from harness.crosscheck.score import advice, portability
-from harness.crosscheck.statements import Answered, answered, derived, own_texts
+from harness.crosscheck.statements import Answered, answered, derived, own_texts, rewrites_of
 from harness.crossing import CROSS_DIALECT
 from harness.results.crosscheck import CrossCase, CrossResult, Found, Portability, Predict
 from harness.results.evidence import GoldAnswer
@@ -135,10 +135,11 @@ def _sides(wanted: Wanted, lines: Sequence[Line], cases: Sequence[Case], pack: P
         asked = wanted.golds or wanted.predict == "per-dialect"
         own = own_texts(line, cases, pack, golds=wanted.golds) if asked else [one.given for one in first]
         adapters = source.adapter, line.adapter
-        given = [
-            derived(case, mine, one, "transpile" if _lacking(wanted, mine.texts) else wanted.predict, pack, adapters)
-            for case, mine, one in zip(cases, own, first, strict=True)
-        ]
+        rewrites = rewrites_of(source, golds=wanted.golds)
+        given = []
+        for case, mine, one in zip(cases, own, first, strict=True):
+            how = "transpile" if _lacking(wanted, mine.texts) else wanted.predict
+            given.append(derived(case, mine, one, how, pack, adapters, rewrites))
         sides[line.dialect] = answered(line, cases, given, trusted=wanted.golds)
     return sides
 

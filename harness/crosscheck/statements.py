@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from cases.case import Case
 from cases.pack import Pack
 from dialect_adapters.contract import Adapter
-from dialect_adapters.transpile.rewrite import rewrite
 from harness.crosscheck.lines import Line
 from harness.desk import Desk
 from harness.results.crosscheck import Origin, Predict
 from harness.results.evidence import GoldAnswer
 from harness.run.asking import open_asker
+from harness.store.rewrites import Rewrites
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,13 @@ def _gold(case: Case, dialect: str) -> Given:
 
 
 def derived(
-    case: Case, own: Given, first: Answered, predict: Predict, pack: Pack, adapters: tuple[Adapter, Adapter]
+    case: Case,
+    own: Given,
+    first: Answered,
+    predict: Predict,
+    pack: Pack,
+    adapters: tuple[Adapter, Adapter],
+    rewrites: Rewrites,
 ) -> Given:
     """Return what another engine is given for a case whose first dialect has been answered.
 
@@ -74,19 +80,24 @@ def derived(
         return first.given
     if predict == "native":
         return Given(first.given.texts[:1], "same text")
-    return written(case, first, pack, adapters)
+    return written(case, first, pack, adapters, rewrites)
 
 
-def written(case: Case, first: Answered, pack: Pack, adapters: tuple[Adapter, Adapter]) -> Given:
+def written(case: Case, first: Answered, pack: Pack, adapters: tuple[Adapter, Adapter], rewrites: Rewrites) -> Given:
     """Return the first dialect's statement as another has to say it; what the guard refused is not even read."""
     text = first.given.texts[0]
     failure = first.answers[0].failure or ""
     if first.answers[0].parsed.error is not None or failure.startswith("blocked"):
         return Given((), "rewritten", "refused", f"it does not pass on {adapters[0].name}: {failure}")
-    made = rewrite(text, pack.snapshot(case.snapshot), *adapters)
+    made = rewrites.rewrite(text, pack.snapshot(case.snapshot), *adapters)
     if made.sql is None:
         return Given((), "rewritten", "refused", made.reason)
     return Given((made.sql,), "rewritten")
+
+
+def rewrites_of(line: Line, *, golds: bool) -> Rewrites:
+    """Return where rewritten statements are kept: gold alone, an agent's are written anew."""
+    return Rewrites(line.gold_cache.rewrites if golds else None)
 
 
 def answered(line: Line, cases: Sequence[Case], given: Sequence[Given], *, trusted: bool) -> list[Answered]:

@@ -19,6 +19,7 @@ from cases.typed_json import relation_from_json, relation_to_json
 
 FORMAT = 1
 _DRAFTS = "drafts"
+_REWRITES = "rewrites"
 
 _log = logging.getLogger("sqlassay.gold")
 
@@ -78,6 +79,11 @@ class GoldCache:
         self._drafts = None if folder is None else folder / _DRAFTS
         if self._drafts is not None:
             _drop_drafts(self._drafts)
+
+    @property
+    def rewrites(self) -> Path | None:
+        """Return the folder where rewritten gold is kept beside the answers."""
+        return None if self._folder is None else self._folder / _REWRITES
 
     def read(self, key: GoldKey) -> KeptGold | None:
         """Return the kept answer, None where there is none or its file is damaged (it is then written anew)."""
