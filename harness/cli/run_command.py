@@ -46,7 +46,9 @@ _FLAGS = {"dry_run", "allow_unknown"}
 )
 @click.option("--metrics", metavar="A,B", help="Metrics to compute (`sqlassay list metrics`).")
 @click.option(
-    "--profile", metavar="NAME", help="Metrics by family: skill, sqlas-v1, sqlas-v2, bird, spider, evalbench, all."
+    "--profile",
+    metavar="NAME",
+    help="Metrics by family: skill, sqlas-v1, sqlas-v2, bird, spider, evalbench, stef, all.",
 )
 @click.option("--metric-option", metavar="M.OPTION=VALUE", multiple=True, help="An option of a metric, VALUE in YAML.")
 @click.option("--judge", metavar="SPEC", multiple=True, help="Judge of metrics that need one: openai:MODEL[@URL], "

@@ -23,7 +23,38 @@ PRIMARY = (
 """The metrics of a run that names none, in report order."""
 
 
-PROFILES: dict[str, tuple[str, ...]] = {"skill": PRIMARY}
+_SQLAS_V1 = (
+    *("execution_accuracy", "semantic_equivalence", "efficiency_score", "data_scan_efficiency", "sql_quality"),
+    *("schema_compliance", "execution_success", "complexity_match", "empty_result_penalty", "faithfulness"),
+    *("answer_relevance", "answer_completeness", "fluency", "read_only_compliance", "safety_score"),
+)
+_SQLAS_V2 = (
+    *_SQLAS_V1,
+    *("context_precision", "context_recall", "entity_recall", "noise_robustness", "result_set_similarity"),
+)
+_SPIDER = (
+    *("exact_set_match", "execution_accuracy", "test_suite_accuracy", "select", "select_no_agg", "where"),
+    *("where_no_op", "group_no_having", "group", "order", "and_or", "iuen", "keywords"),
+)
+_EVALBENCH = (
+    *("exact_match", "returned_sql", "executable_sql", "regexp_matcher", "llmrater", "recall_match", "set_match"),
+)
+
+
+def _of(family: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return metrics' whole names."""
+    return tuple(f"{family}.{name}" for name in names)
+
+
+PROFILES: dict[str, tuple[str, ...]] = {
+    "skill": PRIMARY,
+    "sqlas-v1": _of("sqlas", ("overall", *_SQLAS_V1)),
+    "sqlas-v2": _of("sqlas", ("overall_v2", *_SQLAS_V2)),
+    "bird": _of("bird", ("execution_accuracy", "soft_f1", "soft_f1_any_order", "ves", "r_ves")),
+    "spider": _of("spider", _SPIDER),
+    "evalbench": _of("evalbench", _EVALBENCH),
+    "stef": ("stef",),
+}
 """What `--profile` stands for."""
 
 _POLICY = "policy:"
