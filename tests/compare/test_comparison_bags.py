@@ -7,12 +7,18 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from operator import itemgetter
+from typing import Any
+from unittest.mock import patch
+from uuid import UUID
 
 import pytest
 
 from cases.policy import Policy
 from cases.relation import Column, Relation, Row
-from harness.compare import compare
+from harness.compare import bags, compare
 from harness.compare.bags import same_bag, same_rows
 
 ROWS: list[Row] = [(i % 7, i, f"n{i % 5}", i / 8) for i in range(10_000)]
@@ -101,3 +107,67 @@ def test_containers_are_found_in_rows_that_the_collector_watches_or_has_let_go()
             gc.collect()
         with pytest.raises(TypeError):
             same_rows(gold, [*gold[:-1], (9_999, {"a": 1})])
+
+
+def ways(ours: list[Row], theirs: list[Row]) -> tuple[bool, list[str]]:
+    """Return whether two lists of rows are equal, and which of the slower ways that took."""
+    taken: list[str] = []
+
+    def sorting(rows: list[Row], *, key: Callable[[Row], Any]) -> list[Row]:
+        """Sort, and note it."""
+        taken.append("sort")
+        return sorted(rows, key=key)
+
+    def counting(left: list[Row], right: list[Row]) -> bool:
+        """Meet the rows as bags, and note it."""
+        taken.append("bag")
+        return same_bag(left, right)
+
+    with patch.object(bags, "sorted", sorting, create=True), patch.object(bags, "same_bag", counting):
+        return same_rows(ours, theirs), taken
+
+
+SORTED = ["sort", "sort"]
+SIZE = 10_123
+SCALARS = (None, True, 0.5, Decimal(1), "a", b"a", date(2024, 1, 2), datetime(2024, 1, 2), time(1), timedelta(1))
+WAYS: dict[str, tuple[Callable[[int], Row], list[str]]] = {
+    "close integers": (lambda i: (i, "a"), []),
+    "close integers with gaps": (lambda i: (4 * i, "a"), []),
+    "integers one too far apart": (lambda i: (4 * SIZE if i == 5 else i, "a"), SORTED),
+    "an integer below zero": (lambda i: (i - 1, "a"), SORTED),
+    "floats": (lambda i: (i / 7, "a"), SORTED),
+    "texts": (lambda i: (f"k{i}", "a"), SORTED),
+    "texts beside integers": (lambda i: (f"k{i}", i, "a"), []),
+    "few values": (lambda i: (i % 5, "a"), ["bag"]),
+    "every scalar": (lambda i: (i, UUID(int=i), *SCALARS), []),
+}
+
+
+@pytest.mark.parametrize(("make", "taken"), WAYS.values(), ids=WAYS)
+def test_no_slower_way_is_taken_than_the_keys_need(make: Callable[[int], Row], taken: list[str]) -> None:
+    """Close integers are neither sorted nor hashed, other unique keys are not hashed, and a change is seen anyway."""
+    gold = [make(i) for i in range(SIZE)]
+    pred = random.Random(4).sample(gold, SIZE)
+    assert ways(gold, pred) == (True, taken)
+    if taken != ["bag"]:
+        for place in (0, SIZE - 1):
+            row = sorted(gold, key=itemgetter(0))[place]
+            assert ways(gold, [(*one[:-1], "b") if one is row else one for one in pred]) == (False, taken)
+
+
+def test_rows_are_aligned_from_ten_thousand_on() -> None:
+    """Fewer are met as sets."""
+    rows: list[Row] = [(i,) for i in range(10_000)]
+    assert ways(rows, rows[::-1]) == (True, [])
+    assert ways(rows[:-1], rows[-2::-1]) == (True, ["bag"])
+
+
+@pytest.mark.parametrize("place", [3, 499, 500, 4_999, 9_999])
+def test_a_key_that_repeats_where_no_sample_saw_it_is_counted(place: int) -> None:
+    """Two rows of one key that come in either order, within a block and across its end, are equal as bags."""
+    gold: list[Row] = [(i / 3, "a") for i in range(10_000)]
+    gold[place] = (gold[place - 1][0], "b")
+    pred = [*gold[: place - 1], gold[place], gold[place - 1], *gold[place + 1 :]]
+    assert ways(gold, pred) == (True, [*SORTED, "bag"])
+    pred[place] = (gold[place][0], "c")
+    assert ways(gold, pred) == (False, [*SORTED, "bag"])

@@ -34,6 +34,7 @@ FILES = (
     "comparison_numbers",
     "comparison_pairing",
     "comparison_parts",
+    "comparison_search",
 )
 REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"  # Hypothesis is imported before pytest starts, on purpose
 SLOW = ("comparator_laws",)
