@@ -1,0 +1,170 @@
+"""`sqlassay stef`: score SQL by its question alone, as STEF does; needs no schema, no gold and no database."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from harness.parse import Parser
+    from harness.results.judging import Ask
+    from harness.stef.assessment import Assessment
+    from harness.stef.lines import Row
+    from harness.stef.rules import RuleBook
+    from harness.stef.totals import Assessed, RunTotals
+
+
+@click.command("stef")
+@click.argument("file", metavar="FILE.jsonl")
+@click.option("--dialect", default="postgres", show_default=True, help="Engine whose SQL it is.")
+@click.option("--rules", metavar="FILE", help="Rule profiles of the applications (JSON or YAML).")
+@click.option("--profile", metavar="NAME", help="Rule profile of lines that name none.")
+@click.option("--judge", "judges", multiple=True, metavar="SPEC", help="Judge asked for what lines do not give.")
+@click.option("--record", metavar="FILE", help="Write the judge's answers here, for replay:FILE.")
+@click.option("--summary", metavar="FILE", help="Write mean, P90, coverage and breakdowns here (JSON).")
+def command(
+    file: str,
+    dialect: str,
+    rules: str | None,
+    profile: str | None,
+    judges: tuple[str, ...],
+    record: str | None,
+    summary: str | None,
+) -> int:
+    """Score every line of FILE.jsonl (`-`: standard input) without schema, gold or database.
+
+    Each line {"id", "question", "enriched_question", "sql"} may hold "rules" (a profile's name, or the rules), "spec"
+    (the question's specification), "verdict" with "confidence", "drift", and "agent", "version", "category" to break
+    results down by. It gives one line with every signal. What a line does not give is asked of the judge; what nobody
+    gives is unavailable, and so is the score, never a default. A malformed line is named on standard error, the
+    others are scored all the same, and the exit code is 2.
+    """
+    from harness.parse import Parser
+    from harness.stef.lines import read_rows
+    from harness.stef.totals import Assessed, totals
+
+    book = _book(rules, profile)
+    found: list[Assessed] = []
+    with _opened(file) as stream, _seated(judges, record) as ask, Parser() as parser:
+        for row in read_rows(stream, "<stdin>" if file == "-" else file, book, profile):
+            if isinstance(row, Exception):
+                click.echo(f"INPUT: {row}", err=True)
+                found.append(Assessed(None))
+                continue
+            assessment = _assess(row, dialect, parser, ask)
+            line = row.line
+            found.append(Assessed(assessment, line.agent, line.version, line.category))
+            _write(row, assessment)
+    figures = totals(found)
+    if summary is not None:
+        _summarise(figures, Path(summary))
+    return _ended(figures, sum(each.assessment is None for each in found), file)
+
+
+def _assess(row: Row, dialect: str, parser: Parser, ask: Ask | None) -> Assessment:
+    """Return the assessment of one line, its SQL read by the shielded parser."""
+    from dialect_adapters.registry import adapter
+    from harness.stef.assessment import assess
+
+    grammar = adapter(dialect).rules
+    parsed = parser.parse(
+        row.line.sql,
+        dialect,
+        sqlglot_dialect=grammar.sqlglot_dialect,
+        cte_scope=grammar.cte_scope,
+        spellings=grammar.spellings,
+    )
+    return assess(
+        row.submitted, None if parsed.error is not None else parsed.blocks, parsed.error or "", row.profile, ask
+    )
+
+
+def _write(row: Row, assessment: Assessment) -> None:
+    """Print one line's signals, its id and where it belongs first."""
+    import json
+
+    from harness.reports.escape import json_text
+
+    line = row.line
+    head = {"format": 1, "id": line.id, "agent": line.agent, "version": line.version, "category": line.category}
+    known = {name: value for name, value in head.items() if value is not None}
+    value = known | assessment.model_dump(mode="json")
+    click.echo(json_text(json.dumps(value, ensure_ascii=False)))
+
+
+def _book(rules: str | None, profile: str | None) -> RuleBook:
+    """Return the rule profiles of a file, none without one; the profile chosen must be among them."""
+    from harness.stef.rules import RuleBook, read_rules
+
+    book = RuleBook() if rules is None else read_rules(Path(rules))
+    book.profile(profile)
+    return book
+
+
+@contextmanager
+def _seated(specs: tuple[str, ...], record: str | None) -> Iterator[Ask | None]:
+    """Give the judge of the specs, None without any; it ends with the block."""
+    if not specs:
+        yield None
+        return
+    from harness.judges import open_judge
+
+    judge = open_judge(specs, record=None if record is None else Path(record))
+    try:
+        yield judge
+    finally:
+        judge.close()
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[IO[bytes]]:
+    """Open the lines for reading.
+
+    Raises:
+        InputError: the file cannot be read.
+    """
+    from cases.errors import InputError
+
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = Path(file).open("rb")  # noqa: SIM115 (closed below)
+    except OSError as error:
+        why = f"the file cannot be read: {error.strerror}"
+        raise InputError(why, file=file, remedy="Name a JSONL file of {id, question, sql}") from error
+    with stream:
+        yield stream
+
+
+def _summarise(figures: RunTotals, path: Path) -> None:
+    """Write a run's figures.
+
+    Raises:
+        InfrastructureError: the file cannot be written.
+    """
+    from cases.errors import InfrastructureError
+
+    try:
+        path.write_text(figures.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InfrastructureError(f"{path} cannot be written ({error.strerror})", remedy="Name another file") from None
+
+
+def _ended(figures: RunTotals, bad: int, file: str) -> int:
+    """Say on standard error how it ended, so that standard output holds the signals alone; return the exit code."""
+    if not figures.submitted:
+        line, code = f"NOTHING SCORABLE: no line in {'standard input' if file == '-' else file}", 5
+    else:
+        shares = f"{figures.evaluated} of {figures.submitted} lines scored"
+        if figures.mean is not None and figures.coverage is not None:
+            shares += f", mean {figures.mean:.1f}, P90 {figures.p90:g}, coverage {figures.coverage:.1%}"
+        word, code = ("INPUT", 2) if bad else ("OK", 0) if figures.evaluated else ("NOTHING SCORABLE", 5)
+        line = f"{word}: {f'{bad} malformed, ' if bad else ''}{shares}"
+    click.echo(f"{line} (exit {code})", err=True)
+    return code

@@ -1,0 +1,1 @@
+"""STEF: a query judged by its question alone, without schema, gold or database (docs/stef.md)."""
