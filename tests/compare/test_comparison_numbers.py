@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from harness.compare.numbers import Number, Tolerance, half_unit, link, near, scale_of, whole
+from harness.compare.plain import chained
 
 
 def exact(value: Number) -> Fraction:
@@ -97,3 +98,10 @@ def test_chains_are_numbered_in_ascending_order(
 ) -> None:
     """Neighbours that are near share a number; a tolerance that is not monotone leaves one chain."""
     assert link(set(values), tolerance, reach) == dict(zip(values, clusters, strict=True))
+
+
+def test_chains_of_a_set_are_numbered_from_zero() -> None:
+    """A wide relative tolerance is measured by the larger number, not by the sum of both."""
+    assert chained({1.0, 2.0, 9.0}, Tolerance(0, 1)) == ({1.0: 0, 2.0: 0, 9.0: 1}, frozenset({0}))
+    assert chained({100.0, 210.0}, Tolerance(0.5, 0)) == ({100.0: 0, 210.0: 1}, frozenset())
+    assert chained({100.5, 190.5}, Tolerance(0.5, 0)) == ({100.5: 0, 190.5: 0}, frozenset())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Literal
 
 import pytest
@@ -10,6 +11,7 @@ from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Column, Relation, Row
 from harness.compare import GoldOrder, compare, resolve_policy
+from harness.compare.order import exact_order, order_by_keys
 from harness.results.parsed import OrderFacts, OrderKey
 
 STRICT = Policy()
@@ -255,3 +257,78 @@ def test_neighbouring_hidden_keys_are_read_from_columns_of_their_own() -> None:
     _, order = resolve_policy(STRICT, facts=facts(None, None), gold=GOLD, probe=probe)
     assert order is not None
     assert order.groups == (0, 0, 1)
+
+
+def test_exact_order_says_whether_it_was_asked_for() -> None:
+    """Every row is a group; the rule and the note tell an order demanded from one that could not be learnt."""
+    asked, unknown = exact_order(2), exact_order(2, keys_unknown=True)
+    assert (asked.rule, asked.flags, asked.groups, asked.sequences) == ("row_order", (), (0, 1), ((0, 1),))
+    assert (unknown.rule, unknown.flags) == ("keys_unknown", ("keys_unknown",))
+
+
+@pytest.mark.parametrize(("levels", "sequences", "is_open"), [(1, 2, False), (4, 16, False), (5, 2, True)])
+def test_nulls_of_up_to_four_levels_come_first_or_last_at_each(levels: int, sequences: int, is_open: bool) -> None:
+    """With more of them only all at either end are tried, and the order stays open."""
+    keys = list(product((("null",), ("num", 1)), repeat=levels))
+    order = order_by_keys(keys, Policy(nulls_order="any"), columns=(), cut=False, hidden=False)
+    assert (len(order.sequences), order.open) == (sequences, is_open)
+    assert order.sequences[0] == tuple(range(2**levels))
+
+
+def test_nulls_last_may_come_first() -> None:
+    """The gold's own order stays among those that are allowed; without NULLs it is the only one."""
+    null, one, two = ("null",), ("num", 1), ("num", 2)
+    free = Policy(nulls_order="any")
+
+    def sequences(*keys: tuple[object, ...]) -> tuple[tuple[int, ...], ...]:
+        """Return the orders of the groups that are allowed."""
+        return order_by_keys([(key,) for key in keys], free, columns=(0,), cut=False, hidden=False).sequences
+
+    assert sequences(one, two, null) == ((0, 1, 2), (2, 0, 1))
+    assert sequences(null, one, two) == ((0, 1, 2), (1, 2, 0))
+    assert sequences(one, two) == ((0, 1),)
+    assert sequences(null) == ((0,),)
+    assert sequences() == ((),)
+
+
+@pytest.mark.parametrize(
+    ("peer", "sql", "keys", "ordered"),
+    [
+        ("spider", "SELECT a FROM t ORDER BY a", None, True),
+        ("spider", "SELECT 'order by'", None, True),
+        ("spider", "SELECT a FROM t", (0,), False),
+        ("spider", None, (0,), True),
+        ("spider", None, None, False),
+        ("bird", "SELECT a FROM t ORDER BY a", None, False),
+        ("bird", "SELECT a FROM t", (0,), True),
+    ],
+)
+def test_a_peer_sees_order_as_it_does(peer: str, sql: str | None, keys: tuple[int] | None, ordered: bool) -> None:
+    """Spider looks for the words in the text where it is known, the others take the parsed keys."""
+    policy = STRICT.model_copy(update={"peer": peer})
+    given = None if keys is None else facts(*keys)
+    order = resolve_policy(policy, facts=given, gold=GOLD, probe=None, gold_sql=sql)[1]
+    assert (order is not None) is ordered
+
+
+def test_a_probe_that_shows_another_last_row_contradicts_the_gold() -> None:
+    """Only the members of a tie that a LIMIT cuts may differ when the gold is run again."""
+    gold, again = relation(("a", 1), ("b", 2)), relation(("a", 1), ("c", 2))
+    order = resolve_policy(STRICT, facts=facts(1), gold=gold, probe=again)[1]
+    assert order is not None
+    assert order.contradicted is True
+
+
+def test_keys_that_are_all_selected_hide_nothing() -> None:
+    """A probe is looked at as well where every key is a column of the gold."""
+    gold = relation(("a", 1), ("b", 2))
+    order = resolve_policy(STRICT, facts=facts(1), gold=gold, probe=gold)[1]
+    assert order is not None
+    assert (order.hidden, order.contradicted, order.keys) == (False, False, (1,))
+
+
+def test_a_key_past_the_last_column_leaves_the_order_unknown() -> None:
+    """Column 1 of a gold with one column does not exist."""
+    order = resolve_policy(STRICT, facts=facts(1), gold=GOLD, probe=None)[1]
+    assert order is not None
+    assert order.keys_unknown is True

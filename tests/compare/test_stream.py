@@ -292,3 +292,33 @@ def test_numbers_of_any_type_are_written_alike_where_their_writing_changes(value
     """Fifteen digits are written out, more by mantissa and exponent, whatever the type."""
     for other in (float(value), Decimal(value), Decimal(value).normalize()):
         assert streamed([(value,)], [(other,)]).verdict == "match"
+
+
+@pytest.mark.parametrize(("size", "taken"), [(15, False), (16, True), (64, True), (65, False)])
+def test_a_key_has_sixteen_to_sixty_four_bytes(size: int, taken: bool) -> None:
+    """A shorter key could be guessed, a longer one the hash does not take."""
+    given: dict[str, Any] = {"gold_columns": columns(1), "predicted_columns": columns(1), "policy": Policy()}
+    if taken:
+        assert compare_streams([(1,)], [(1,)], key=b"k" * size, **given).verdict == "match"
+        return
+    with pytest.raises(InputError, match=f"a key of {size} bytes"):
+        compare_streams([(1,)], [(1,)], key=b"k" * size, **given)
+
+
+def test_a_gold_whose_columns_are_all_ignored_is_undecided() -> None:
+    """What the prediction's columns are called does not matter then."""
+    found = compare_streams(
+        [(1,)],
+        [(1,)],
+        gold_columns=(Column("t"),),
+        predicted_columns=(Column("x"),),
+        policy=Policy(ignore_columns=("t",)),
+    )
+    assert (found.verdict, found.rule) == ("undecided", "ignore_columns")
+
+
+def test_bytes_within_an_array_are_written_as_they_are() -> None:
+    """Bytes are told apart from the text that spells them."""
+    assert streamed([(b"ab",)], [(b"ab",)]).verdict == "match"
+    assert streamed([(b"ab",)], [(b"ac",)]).verdict == "mismatch"
+    assert streamed([((b"ab",),)], [((b"ab",),)]).verdict == "match"
