@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
@@ -29,7 +29,7 @@ _CALLS = {
     "group_concat": Difference.AGGREGATE_ORDER,
     "string_agg": Difference.AGGREGATE_ORDER,
 } | dict.fromkeys(_DATES, Difference.DATE_FUNCTION)
-_ALIKE = frozenset(("count", "sum", "min", "max", "abs", "coalesce", "length", "ifnull", "nullif", "lower", "upper"))
+_ALIKE = frozenset(("count", "sum", "min", "max", "abs", "coalesce", "ifnull", "nullif", "lower", "upper"))
 
 
 def suspects(sql: str, tree: exp.Expr) -> tuple[Difference, ...]:
@@ -37,6 +37,12 @@ def suspects(sql: str, tree: exp.Expr) -> tuple[Difference, ...]:
     found = {*_quoted(sql, tree)}
     for node in tree.walk():
         found.update(_about(node))
+    return tuple(one for one in Difference if one in found)
+
+
+def suspected_calls(names: Iterable[str]) -> tuple[Difference, ...]:
+    """Return what functions are known for by their lower-cased names: for a statement whose tree cannot be typed."""
+    found = {_CALLS.get(name, Difference.FUNCTION_MEANING) for name in names if name not in _ALIKE}
     return tuple(one for one in Difference if one in found)
 
 

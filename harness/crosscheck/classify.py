@@ -72,10 +72,15 @@ def classify(clues: Clues) -> Found:
     return Found(
         cause=cause.value,
         owner=_owner(clues, cause),
-        probe=probe or f"no probe changed the outcome; {_FORMS[clues.form]}{clues.refusal}",
+        probe=probe or f"no probe changed the outcome; {_FORMS[clues.form]}{_why(clues)}",
         explained=explained,
         suspects=tuple(one.value for one in clues.suspects),
     )
+
+
+def _why(clues: Clues) -> str:
+    """Return why no other form agrees, where it failed or was refused."""
+    return clues.refusal if clues.form in ("fails", "refused") else ""
 
 
 def _failed(clues: Clues) -> tuple[Difference, str]:

@@ -15,7 +15,7 @@ from dialect_adapters.transpile.causes import Complaining, Difference, Doubting
 from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.rewrite import Readable
 from dialect_adapters.transpile.snapshot_facts import snapshot_facts
-from dialect_adapters.transpile.suspects import suspects
+from dialect_adapters.transpile.suspects import suspected_calls, suspects
 from harness.crosscheck.classify import Clues, Form, Loosened
 from harness.crosscheck.lines import Line
 from harness.crosscheck.statements import Answered, Given, rewrites_of, rows_of, written
@@ -200,14 +200,15 @@ def complaint(message: str, adapter: Adapter) -> Difference | None:
 
 
 def _suspects(doubt: Doubt, source: Adapter, pack: Pack) -> tuple[Difference, ...]:
-    """Return what the first dialect's statement is known for; nothing where it cannot be read."""
+    """Return what the first dialect's statement is known for; of one that cannot be typed, what its functions are."""
     if not isinstance(source, Readable) or not _fit_to_read(doubt):
         return ()
+    calls = suspected_calls(doubt.first.answers[0].parsed.functions)
     text = doubt.first.given.texts[0]
     try:
         tree = source.read_query(text, snapshot_facts(pack.snapshot(doubt.case.snapshot)))
     except (Refused, RecursionError):
-        return ()
+        return calls
     return suspects(text, tree)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from cases.case import Case
 from cases.pack import Pack
@@ -94,7 +96,9 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
 
 def _bench(config: RunConfig, pack: Pack, screen: Screen, stack: ExitStack) -> Bench:
     """Prepare one engine; its provider is closed with the stack."""
-    bench = prepare(config, pack, f"crosscheck_{config.dialect}", screen)
+    # As unique as a run's own: a sandbox whose owner is gone is told by this name.
+    run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_{config.dialect}_{secrets.token_hex(3)}"
+    bench = prepare(config, pack, run_id, screen)
     stack.callback(bench.provider.close)
     return bench
 
@@ -194,12 +198,7 @@ def _result(wanted: Wanted, pack: Pack, benches: Sequence[Bench], ended: _Ended,
     """Count, and say in one line and one code how it ended."""
     dialects = tuple(config.dialect for config in wanted.configs)
     scores = portability(ended.cases, dialects)
-    unexplained = tuple(
-        f"{case.case_id} on {pair.other}: {pair.found.cause}: {pair.found.probe}"
-        for case in ended.cases
-        for pair in case.pairs
-        if pair.found is not None and not pair.found.explained
-    )
+    unexplained = tuple(dict.fromkeys(_unexplained(ended.cases)))
     code = _code(wanted, ended, scores[0], unexplained)
     return CrossResult(
         pack=pack.name,
@@ -222,6 +221,14 @@ def _result(wanted: Wanted, pack: Pack, benches: Sequence[Bench], ended: _Ended,
         exit_code=code,
         verdict_line=_line(code, ended.cases, scores[0], unexplained),
     )
+
+
+def _unexplained(cases: Sequence[CrossCase]) -> Iterator[str]:
+    """Say which cells disagree without a cause that a probe shows."""
+    for case in cases:
+        for pair in case.pairs:
+            if pair.found is not None and not pair.found.explained:
+                yield f"{case.case_id} on {pair.other}: {pair.found.cause}: {pair.found.probe}"
 
 
 def _code(wanted: Wanted, ended: _Ended, score: Portability, unexplained: Sequence[str]) -> ExitCode:

@@ -7,7 +7,7 @@ import pytest
 from dialect_adapters.sqlite.reading import read
 from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, Affinity, ColumnFacts, Form, SchemaFacts, Typed
-from dialect_adapters.transpile.suspects import suspects
+from dialect_adapters.transpile.suspects import suspected_calls, suspects
 
 FACTS = SchemaFacts(
     {
@@ -36,6 +36,7 @@ FACTS = SchemaFacts(
         ("SELECT s || 'x' FROM t", ["concatenation"]),
         ("SELECT AVG(n) FROM t", ["AVG decimals"]),
         ("SELECT substr(s, -2) FROM t", ["function meaning"]),
+        ("SELECT length(s) FROM t", ["function meaning"]),
         ("SELECT group_concat(s) FROM t", ["order inside an aggregate"]),
         ("SELECT mixed FROM t", ["mixed column as text"]),
         ("SELECT x'41'", ["literal"]),
@@ -49,3 +50,10 @@ FACTS = SchemaFacts(
 def test_suspicions(sql, found):
     """Each statement is suspected of what it holds, and of nothing else."""
     assert suspects(sql, read(sql, FACTS)) == tuple(Difference(name) for name in found)
+
+
+def test_calls_alone_are_suspicious():
+    """Of a statement that cannot be typed the functions are known; those that all engines share say nothing."""
+    found = suspected_calls(["json_extract", "count", "strftime"])
+    assert found == (Difference.DATE_FUNCTION, Difference.FUNCTION_MEANING)
+    assert suspected_calls(["count", "max"]) == ()
