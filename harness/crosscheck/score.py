@@ -21,7 +21,8 @@ def wilson(hits: int, n: int) -> tuple[float, float] | None:
     share, square = hits / n, _Z * _Z
     middle = share + square / (2 * n)
     half = _Z * math.sqrt(share * (1 - share) / n + square / (4 * n * n))
-    return max(0.0, (middle - half) / (1 + square / n)), min(1.0, (middle + half) / (1 + square / n))
+    low, high = (middle - half) / (1 + square / n), (middle + half) / (1 + square / n)
+    return 0.0 if hits == 0 else low, 1.0 if hits == n else high  # exact there, where rounding is not
 
 
 def portability(cases: Sequence[CrossCase], dialects: Sequence[str]) -> tuple[Portability, ...]:

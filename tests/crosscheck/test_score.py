@@ -25,6 +25,12 @@ def test_wilson_interval(hits, n, low, high):
     assert wilson(hits, n) == pytest.approx((low, high), abs=5e-5)
 
 
+def test_wilson_of_all_and_none():
+    """All reach exactly 1, none exactly 0."""
+    assert wilson(48, 48)[1] == 1.0
+    assert wilson(0, 48)[0] == 0.0
+
+
 def test_wilson_over_nothing():
     """Nothing has no interval."""
     assert wilson(0, 0) is None
