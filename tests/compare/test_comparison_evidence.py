@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +12,7 @@ from cases.errors import InputError
 from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Column, Relation, Row
-from harness.compare import compare, partial_credit
+from harness.compare import GoldOrder, compare, partial_credit
 from harness.compare.cells import brief
 from harness.results.verdicts import Difference
 
@@ -100,6 +101,13 @@ def test_two_empty_results_are_flagged_as_vacuous() -> None:
             {"row_order": "exact"},
             "order ignored, columns in any order, extra allowed",
         ),
+        (((Decimal("0.1"),),), ((Decimal("0.14"),),), {}, "decimal scale ignored"),
+        (((date(2024, 1, 2),),), (("2024-01-02",),), {"temporal_text": False}, "dates as text"),
+        (((date(2024, 1, 2),),), ((datetime(2024, 1, 2),),), {"date_midnight": False}, "dates as text"),
+        (((datetime(2024, 1, 2),),), ((datetime(2024, 1, 2, tzinfo=UTC),),), {}, "naive times as UTC"),
+        (((1.0,),), ((1.0000015,),), {}, "tolerance 0.01"),
+        (((1000.5,),), ((1000.65,),), {}, None),
+        (((1,),), ((1, 5), (1, 6)), {"extra_columns": "allow"}, None),
         (((1,),), ((2,),), {}, None),
         (((1,),), ((2,), (3,)), {"truncated": "pred"}, None),
     ],
@@ -109,6 +117,61 @@ def test_the_first_looser_policy_that_would_match_is_named(
 ) -> None:
     """Near misses say what they missed by; real differences name nothing."""
     assert compare(relation(*gold), relation(*pred), Policy(**policy)).looser == looser
+
+
+@pytest.mark.parametrize(
+    ("width", "ours", "theirs", "looser"),
+    [
+        (1, 29_999, 30_001, "multiplicity set"),
+        (1, 30_000, 30_001, None),
+        (3, 11_000, 11_001, None),
+        (1, 50, 60_000, None),
+    ],
+)
+def test_sixty_thousand_cells_are_the_most_that_looser_policies_are_tried_on(
+    width: int, ours: int, theirs: int, looser: str | None
+) -> None:
+    """The cells of both sides count together."""
+    gold, pred = (relation(*[(1,) * width] * rows) for rows in (ours, theirs))
+    assert compare(gold, pred, Policy()).looser == looser
+
+
+def test_a_row_is_shown_beside_the_most_alike_of_a_hundred() -> None:
+    """The leftover row that agrees in most cells stands beside it; past the hundredth none is looked at."""
+    gold = relation((1, 2, 3))
+    found = compare(gold, relation((9, 9, 9), (1, 2, 9), (1, 9, 9)), Policy())
+    assert found.first == Difference(0, (1, 2, 3), (1, 2, 9), (2,))
+    many = [(9, index, 9) for index in range(100, 200)]
+    late = compare(gold, relation(*many, (1, 2, 9)), Policy())
+    assert late.first == Difference(0, (1, 2, 3), (9, 100, 9), (0, 1, 2))
+
+
+def test_columns_that_cannot_agree_are_not_shown_side_by_side() -> None:
+    """With a column too many or other names no row is called missing."""
+    wide = compare(relation((1,)), relation((2, 3)), Policy())
+    assert (wide.rule, wide.columns, wide.first, wide.missing) == ("columns", (), None, 0)
+    named = compare(relation((1,)), relation((2,), names="z"), Policy(names="match"))
+    assert (named.rule, named.columns, named.first, named.missing) == ("names", (), None, 0)
+
+
+def test_a_row_against_an_empty_result_is_missing() -> None:
+    """One side without rows is still set beside the other."""
+    found = compare(relation((1,)), relation(width=1), Policy())
+    assert (found.missing, found.first) == (1, Difference(0, (1,), None))
+
+
+def test_a_namesake_serves_once() -> None:
+    """Of two gold columns of one name the second faces what is left."""
+    found = compare(relation((1, 2), names="aa"), relation((3, 4), names="ab"), Policy(columns="any"))
+    assert (found.rule, found.columns) == ("joint_columns", (0, 1))
+
+
+def test_a_looser_policy_keeps_the_order_that_was_learnt() -> None:
+    """Tied rows may still permute when letters are folded."""
+    gold, pred = relation(("a",), ("b",), ("c",)), relation(("B",), ("A",), ("C",))
+    tied = GoldOrder((0, 0, 1), ((0, 1),), hidden=True)
+    found = compare(gold, pred, Policy(row_order="keys"), order=tied)
+    assert (found.verdict, found.looser) == ("mismatch", "text case folded")
 
 
 def test_large_mismatches_do_not_try_looser_policies() -> None:
@@ -133,8 +196,6 @@ def test_a_required_column_the_gold_lacks_is_an_input_error() -> None:
 
 def test_an_unknown_zone_is_an_input_error() -> None:
     """naive_tz must name a zone."""
-    from datetime import UTC, datetime  # noqa: PLC0415 (two names used here alone)
-
     gold, pred = relation((datetime(2024, 1, 1),)), relation((datetime(2024, 1, 1, tzinfo=UTC),))
     with pytest.raises(InputError, match="unknown time zone 'Mars/Base'"):
         compare(gold, pred, Policy(naive_tz="Mars/Base"))

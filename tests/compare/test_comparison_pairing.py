@@ -26,6 +26,7 @@ POOLS: tuple[tuple[object, ...], ...] = (
 POLICIES = (
     Policy(rel_tol=0, abs_tol=0),
     Policy(rel_tol=0, abs_tol=1),
+    Policy(rel_tol=0, abs_tol=1.5),
     Policy(rel_tol=0.5, abs_tol=0),
     Policy(rel_tol=0.75, abs_tol=0),
     Policy(rel_tol=1, abs_tol=0),
@@ -128,3 +129,10 @@ def test_a_budget_ends_when_more_is_spent_than_it_held() -> None:
     budget.spend(5)
     with pytest.raises(OutOfBudgetError):
         budget.spend(1)
+
+
+def test_two_whole_numbers_are_not_paired_by_sorting() -> None:
+    """1 and 2 must be equal although they are near, so the smallest does not always face the smallest."""
+    rules = Rules.of(Policy(rel_tol=0, abs_tol=1.5))
+    gold, pred = ([(rules.atom(value),) for value in side] for side in ((1, 1.5), (2, 2.25)))
+    assert pair_class(gold, pred, [rules], Budget(100)) == 0

@@ -35,6 +35,7 @@ FILES = (
     "comparison_pairing",
     "comparison_parts",
     "comparison_search",
+    "comparison_temporal",
 )
 REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"  # Hypothesis is imported before pytest starts, on purpose
 SLOW = ("comparator_laws",)
