@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from sqlglot import exp
@@ -12,6 +13,8 @@ from harness.parse.resolve import Resolver
 
 _MOST = 60
 """SELECTs read of one text: more is no question's."""
+
+_NESTED = 6
 
 
 def blocks_of(tree: exp.Expr, resolver: Resolver, dialect: str) -> list[dict[str, Any]]:
@@ -47,7 +50,7 @@ def _block(query: exp.Select, around: exp.Expr, resolver: Resolver, dialect: str
         "outermost": outermost,
         "selected": [(reader.text(node), name, _aggregates(node)) for name, node in selected],
         "called": list(reader.called([node for _, node in selected])),
-        "conditions": [(*row, clause) for clause, part in _conjuncts(query) for row in reader.rows(part)],
+        "conditions": [(*row, clause) for clause, part in _conjuncts(query) for row in reader.rows(part, clause)],
         "grouped": [reader.text(reader.key(key)) for key in (group.expressions if group else ())],
         "sorted": [_sorted(reader, key) for key in (order.expressions if order else ())],
         "limit": _number(limit),
@@ -87,12 +90,14 @@ class _Reader:
             return self.normal(items[int(node.name) - 1])
         return self.normal(self._unaliased(node))
 
-    def rows(self, part: exp.Expr) -> list[tuple[str, str, list[str], bool]]:
+    def rows(self, part: exp.Expr, clause: str) -> list[tuple[str, str, list[str], bool]]:
         """Return one conjunct's rows; what only ties two sources together has none."""
         if _ties(part):
             return []
-        where = part.find_ancestor(exp.Where, exp.Having, exp.Qualify)
-        seen = part if isinstance(where, exp.Where) else self._unaliased(part)
+        if len(list(islice(part.find_all(exp.Select), _NESTED))) == _NESTED:
+            # Written out at each level such a text would grow with the square of its depth.
+            return [("", "other", ["a condition of nested queries"], False)]
+        seen = part if clause in {"where", "on"} else self._unaliased(part)
         return rows_of(self.normal(seen), self.text)
 
     def called(self, selected: list[exp.Expr]) -> Iterator[tuple[str, str, bool, bool]]:
@@ -104,11 +109,10 @@ class _Reader:
                     facts = self._call(call)
                     seen.add(facts)
                     yield (*facts, True)
-        for call in self._query.find_all(exp.AggFunc):
-            if call.find_ancestor(exp.Window, exp.Select) is self._query:
-                facts = self._call(self.normal(call))
-                if facts not in seen:
-                    yield (*facts, False)
+        clauses = [self._query.args.get(name) for name in ("having", "qualify", "order")]
+        for node in (node for clause in clauses if clause is not None for node in clause.walk(prune=_is_inner)):
+            if isinstance(node, exp.AggFunc) and (facts := self._call(self.normal(node))) not in seen:
+                yield (*facts, False)
 
     def _call(self, call: Any) -> tuple[str, str, bool]:
         """Return function, argument and DISTINCT of one aggregate."""
@@ -166,6 +170,11 @@ def _conjuncts(query: exp.Select) -> Iterator[tuple[str, exp.Expr]]:
                 stack.append(part.this)
             else:
                 yield name, part
+
+
+def _is_inner(node: exp.Expr) -> bool:
+    """Return whether an aggregate below this node is another query's, or none."""
+    return isinstance(node, (exp.Window, exp.Select))
 
 
 def _aggregates(node: exp.Expr) -> bool:

@@ -111,3 +111,12 @@ def test_a_limit_that_is_no_literal_is_still_a_limit(parser: Parser) -> None:
     """`limited` holds where the number is not known."""
     (block,) = _blocks(parser, "SELECT a FROM t LIMIT 2 + 3")
     assert (block.limit, block.limited) == (None, True)
+
+
+def test_deeply_nested_conditions_are_not_written_out(parser: Parser) -> None:
+    """A text never grows with the square of its depth; what is inside has blocks of its own."""
+    deep = "SELECT a FROM t WHERE a NOT IN " + "(SELECT a FROM t WHERE b > 1 AND a NOT IN " * 8 + "(1)" + ")" * 8
+    outer, *inner = _blocks(parser, deep)
+    assert _conditions(outer) == [("", "other", ("a condition of nested queries",), False, "where")]
+    assert len(inner) == 8
+    assert sum(len(str(block)) for block in (outer, *inner)) < 10_000
