@@ -142,16 +142,17 @@ def _dry_run(pack: Any, config: Any) -> int:
     """Read every row, say what would run, and start nothing."""
     from cases.sources.rows_check import check
     from harness.run.asking import open_asker
+    from harness.run.judging import open_run_judge
     from harness.run.select import select
 
     cases = select(pack, config)
     rows = check(pack)
-    with open_asker(config, pack) as asker:
+    with open_run_judge(config) as judge, open_asker(config, pack) as asker:
         with_gold = sum(bool(case.gold.get(config.dialect)) for case in cases)
         click.echo(
             f"Would judge {len(cases)} cases x {config.trials} trials of pack {pack.name} on {config.dialect} "
             f"({with_gold} with gold, {rows} rows), predictions from {asker.label}, {config.jobs} jobs, "
-            f"policy {config.policy_name}."
+            f"policy {config.policy_name}{'' if judge is None else f', judge {judge.label}'}."
         )
     click.echo("OK: a dry run, nothing was executed (exit 0)")
     return 0

@@ -29,9 +29,8 @@ def open_run_judge(config: RunConfig) -> Iterator[Seated | None]:
     if not config.judge:
         yield None
         return
-    judge = open_judge(
-        config.judge, cache=cache_dir() / FOLDER if config.judge_cache else None, record=config.judge_record
-    )
+    cache = cache_dir() / FOLDER if config.judge_cache else None
+    judge = open_judge(config.judge, cache=cache, record=None if config.dry_run else config.judge_record)
     try:
         yield judge
     finally:
