@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import click
 if TYPE_CHECKING:
     from harness.parse import Parser
     from harness.results.judging import Ask
+    from harness.results.parsed import ParsedQuery
     from harness.stef.assessment import Assessment
     from harness.stef.lines import Row
     from harness.stef.rules import RuleBook
@@ -21,19 +23,23 @@ if TYPE_CHECKING:
 
 @click.command("stef")
 @click.argument("file", metavar="FILE.jsonl")
-@click.option("--dialect", default="postgres", show_default=True, help="Engine whose SQL it is.")
+@click.option("--dialect", help="Engine whose SQL it is; default: postgres.")
+@click.option("--grammar", metavar="NAME", help="Grammar in place of an engine: snowflake, bigquery, tsql, …")
 @click.option("--rules", metavar="FILE", help="Rule profiles of the applications (JSON or YAML).")
 @click.option("--profile", metavar="NAME", help="Rule profile of lines that name none.")
 @click.option("--judge", "judges", multiple=True, metavar="SPEC", help="Judge asked for what lines do not give.")
-@click.option("--record", metavar="FILE", help="Write the judge's answers here, for replay:FILE.")
+@click.option(
+    "--judge-record", metavar="FILE", help="Write the judge's answers to a file that --judge replay:FILE reads."
+)
 @click.option("--summary", metavar="FILE", help="Write mean, P90, coverage and breakdowns here (JSON).")
 def command(
     file: str,
-    dialect: str,
+    dialect: str | None,
+    grammar: str | None,
     rules: str | None,
     profile: str | None,
     judges: tuple[str, ...],
-    record: str | None,
+    judge_record: str | None,
     summary: str | None,
 ) -> int:
     """Score every line of FILE.jsonl (`-`: standard input) without schema, gold or database.
@@ -45,18 +51,24 @@ def command(
     others are scored all the same, and the exit code is 2.
     """
     from harness.parse import Parser
+    from harness.stef.assessment import assess
     from harness.stef.lines import read_rows
     from harness.stef.totals import Assessed, totals
 
     book = _book(rules, profile)
+    if dialect is not None and grammar is not None:
+        raise click.UsageError("give --dialect or --grammar, not both")
     found: list[Assessed] = []
-    with _opened(file) as stream, _seated(judges, record) as ask, Parser() as parser:
+    with _opened(file) as stream, _seated(judges, judge_record) as ask, Parser() as parser:
+        read = _reader(parser, dialect or "postgres") if grammar is None else _foreign_reader(parser, grammar)
         for row in read_rows(stream, "<stdin>" if file == "-" else file, book, profile):
             if isinstance(row, Exception):
                 click.echo(f"INPUT: {row}", err=True)
                 found.append(Assessed(None))
                 continue
-            assessment = _assess(row, dialect, parser, ask)
+            parsed = read(row.line.sql)
+            blocks = None if parsed.error is not None else parsed.blocks
+            assessment = assess(row.submitted, blocks, parsed.error or "", row.profile, ask)
             line = row.line
             found.append(Assessed(assessment, line.agent, line.version, line.category))
             _write(row, assessment)
@@ -66,22 +78,37 @@ def command(
     return _ended(figures, sum(each.assessment is None for each in found), file)
 
 
-def _assess(row: Row, dialect: str, parser: Parser, ask: Ask | None) -> Assessment:
-    """Return the assessment of one line, its SQL read by the shielded parser."""
-    from dialect_adapters.registry import adapter
-    from harness.stef.assessment import assess
+def _reader(parser: Parser, dialect: str) -> Callable[[str], ParsedQuery]:
+    """Return what reads one text of an installed engine.
 
-    grammar = adapter(dialect).rules
-    parsed = parser.parse(
-        row.line.sql,
-        dialect,
-        sqlglot_dialect=grammar.sqlglot_dialect,
-        cte_scope=grammar.cte_scope,
-        spellings=grammar.spellings,
+    Raises:
+        InputError: no such dialect.
+    """
+    from dialect_adapters.registry import adapter
+
+    rules = adapter(dialect).rules
+    return partial(
+        parser.parse,
+        dialect=dialect,
+        sqlglot_dialect=rules.sqlglot_dialect,
+        cte_scope=rules.cte_scope,
+        spellings=rules.spellings,
     )
-    return assess(
-        row.submitted, None if parsed.error is not None else parsed.blocks, parsed.error or "", row.profile, ask
-    )
+
+
+def _foreign_reader(parser: Parser, grammar: str) -> Callable[[str], ParsedQuery]:
+    """Return what reads one text in a grammar the parser has beside the installed engines'.
+
+    Raises:
+        InputError: the parser has no such grammar.
+    """
+    from cases.errors import InputError
+
+    read = partial(parser.parse, dialect=grammar, sqlglot_dialect=grammar)
+    if parser.parse("SELECT 1", grammar, sqlglot_dialect=grammar).error is not None:
+        remedy = "Name one sqlglot knows, such as snowflake, bigquery, tsql, redshift, databricks or duckdb"
+        raise InputError(f"the parser has no grammar '{grammar}'", field="--grammar", remedy=remedy)
+    return read
 
 
 def _write(row: Row, assessment: Assessment) -> None:

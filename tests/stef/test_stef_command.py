@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -67,7 +68,7 @@ def test_a_judge_is_asked_and_its_answers_replay(tmp_path: Path) -> None:
     code.write_text(_JUDGE, encoding="utf-8")
     tape = tmp_path / "tape.jsonl"
     line = json.dumps({"id": 1, "question": "names", "enriched_question": "active names", "sql": "SELECT name FROM t"})
-    asked = _run(tmp_path, [line], "--judge", f"callable:{code}:judge", "--record", str(tape))
+    asked = _run(tmp_path, [line], "--judge", f"callable:{code}:judge", "--judge-record", str(tape))
     assert asked.return_value == 0
     found = json.loads(asked.stdout)
     assert (found["phi"], found["reliability"], found["drift"]["added"]) == (64.0, "moderate", ["active"])
@@ -97,6 +98,20 @@ def test_a_query_the_dialect_cannot_read_has_no_score(tmp_path: Path) -> None:
     """The reason says so; the parser's own limits are not the agent's fault."""
     done = _run(tmp_path, [json.dumps(_WHOLE | {"sql": "SELECT FROM ("})])
     assert json.loads(done.stdout)["reason"].startswith("the query cannot be read: syntax error")
+
+
+def test_a_warehouse_without_an_adapter_has_its_grammar(tmp_path: Path) -> None:
+    """No engine is needed, so any grammar of the parser will do; an unknown one is refused."""
+    sql = "SELECT country, SUM(spend) FROM t WHERE year = 2023 GROUP BY ALL QUALIFY ROW_NUMBER() OVER (ORDER BY 1) < 9"
+    done = _run(tmp_path, [json.dumps(_WHOLE | {"sql": sql})], "--grammar", "snowflake")
+    assert json.loads(done.stdout)["filter_status"] == "fully_applied_with_extras"
+    square = _WHOLE | {"sql": "SELECT TOP 5 [country] FROM [t] WHERE [year] = 2023"}
+    found = json.loads(_run(tmp_path, [json.dumps(square)], "--grammar", "tsql").stdout)
+    assert (found["filter_status"], found["sql_spec"]["limit"]) == ("fully_applied", 5)
+    with pytest.raises(InputError, match="no grammar 'cobol'"):
+        raise _fault(_run(tmp_path, [json.dumps(_WHOLE)], "--grammar", "cobol"))
+    with pytest.raises(click.UsageError, match="not both"):
+        raise _fault(_run(tmp_path, [json.dumps(_WHOLE)], "--grammar", "tsql", "--dialect", "mysql"))
 
 
 def test_an_unknown_profile_or_file_is_refused_before_anything(tmp_path: Path) -> None:
