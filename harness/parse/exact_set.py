@@ -29,6 +29,9 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Exists: "exists",
 }
 
+_MOST_SETS = 40
+"""Set operations of one text: each nests the facts deeper, and who reads them does so by recursion."""
+
 Facts = dict[str, Any]
 Names = Mapping[str, str | None]
 """The table behind each name a query may qualify a column with; None for a query in parentheses."""
@@ -37,6 +40,8 @@ Names = Mapping[str, str | None]
 def parts_of(tree: exp.Expr, tables: Mapping[str, list[str]]) -> Facts | None:
     """Return the clauses of a query, None for what is no query of SELECTs; `tables` is the catalogue, lower-cased."""
     known = {name: {column.lower() for column in columns} for name, columns in tables.items()}
+    if sum(1 for _ in tree.find_all(exp.SetOperation)) > _MOST_SETS:
+        return None
     try:
         return _query(tree, known, ())
     except Exception:  # noqa: BLE001 - a tree of odd shape leaves one metric unavailable, never the text unread

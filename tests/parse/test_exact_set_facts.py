@@ -62,6 +62,17 @@ def test_a_change_has_no_parts(parser: Parser) -> None:
     assert _read(parser, "DELETE FROM orders").parts is None
 
 
+def test_long_chains_and_deep_nests_are_read_without_their_parts(parser: Parser) -> None:
+    """Thousands of set operations and dozens of levels leave the clauses out, and every other fact in."""
+    chain = " UNION ALL ".join(["SELECT 1"] * 1_000)
+    nest = "SELECT id FROM orders WHERE id IN (" * 45 + "1" + ")" * 45
+    for text in (chain, nest):
+        facts = _read(parser, text)
+        assert facts.error is None
+        assert facts.parts is None
+    assert _read(parser, " UNION ".join(["SELECT 1"] * 30)).parts is not None
+
+
 def _plain(value: Any) -> Any:
     """Return facts as YAML has them; a condition is its words."""
     if isinstance(value, tuple):
