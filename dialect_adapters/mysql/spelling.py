@@ -67,6 +67,17 @@ class MysqlSpelling:
         """Return the whole quotient; division by zero is NULL already."""
         return f"({value} DIV {by})"
 
+    def bits(self, one: str, operator: str, other: str) -> str:
+        """Return the bits of two integers: unsigned here, until they are cast."""
+        return f"CAST(({one} {operator} {other}) AS SIGNED)"
+
+    def moved_bits(self, value: str, operator: str, width: int) -> str:
+        """Return an integer shifted; to the right, zeros would come in, so it is divided and rounded down."""
+        if operator == "<<":
+            return f"CAST(({value} << {width}) AS SIGNED)"
+        unit = 2**width
+        return f"(({value} DIV {unit}) - ({value} < 0 AND {value} % {unit} <> 0))"
+
     def lower(self, value: str) -> str:
         """Return a text with its ASCII letters lowered."""
         return self._folded(value, [(big, small) for big, small in _ASCII], "LOWER")

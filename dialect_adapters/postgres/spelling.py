@@ -73,6 +73,14 @@ class PostgresSpelling:
         """Return the whole quotient."""
         return f"({value} / NULLIF({by}, 0))"
 
+    def bits(self, one: str, operator: str, other: str) -> str:
+        """Return the bits of two integers."""
+        return f"({one} {operator} {other})"
+
+    def moved_bits(self, value: str, operator: str, width: int) -> str:
+        """Return an integer shifted; the width is an integer, not a bigint."""
+        return f"(CAST({value} AS BIGINT) {operator} {width})"
+
     def lower(self, value: str) -> str:
         """Return a text with its ASCII letters lowered: the collation C knows no others."""
         return f'LOWER({value} COLLATE "C")'

@@ -59,6 +59,14 @@ class Spelling(Protocol):
         """Return the whole quotient of two integers, NULL for division by zero."""
         ...
 
+    def bits(self, one: str, operator: str, other: str) -> str:
+        """Return the bits of two integers joined by & or |, as a signed number."""
+        ...
+
+    def moved_bits(self, value: str, operator: str, width: int) -> str:
+        """Return an integer shifted by << or >>, its sign kept."""
+        ...
+
     def lower(self, value: str) -> str:
         """Return a text with its ASCII letters lowered, no others."""
         ...

@@ -18,6 +18,9 @@ _BITS: dict[type[exp.Expr], str] = {
     exp.BitwiseRightShift: ">>",
 }
 
+_WIDEST = 62
+"""The widest shift of a signed 64-bit integer that means the same everywhere."""
+
 
 def value(writer: Pen, node: exp.Expr) -> Out:
     """Return an expression as the engine computes it; what is written again and again has an end (see `spend`)."""
@@ -37,8 +40,7 @@ def _value(writer: Pen, node: exp.Expr) -> Out:
     if type(node) in _SUMS:
         return _sum(writer, node, _SUMS[type(node)])
     if type(node) in _BITS:
-        one, other = (writer.spell.whole(writer.number(child)) for child in (node.this, node.expression))
-        return Out(f"({one} {_BITS[type(node)]} {other})", Form.INT)
+        return _bits(writer, node, _BITS[type(node)])
     if conditions.is_condition(node):
         return Out(writer.condition(node, positive=False), Form.BOOL)
     if isinstance(node, exp.Query):
@@ -114,6 +116,23 @@ def _sum(writer: Pen, node: exp.Expr, operator: str) -> Out:
     """Write a sum, difference or product."""
     form = Form.INT if writer.typed(node).stores <= INTEGER else Form.REAL
     return Out(f"({writer.number(node.this)} {operator} {writer.number(node.expression)})", form)
+
+
+def _bits(writer: Pen, node: exp.Expr, operator: str) -> Out:
+    """Write bits of integers; a shift's width must be known, as engines differ on wide and negative ones."""
+    one = _integer(writer, node.this)
+    if operator not in ("<<", ">>"):
+        return Out(writer.spell.bits(one, operator, _integer(writer, node.expression)), Form.INT)
+    width = node.expression
+    if not isinstance(width, exp.Literal) or width.is_string or not width.name.isdigit() or int(width.name) > _WIDEST:
+        raise Refused("a shift by what is no small number")
+    return Out(writer.spell.moved_bits(one, operator, int(width.name)), Form.INT)
+
+
+def _integer(writer: Pen, node: exp.Expr) -> str:
+    """Return a number cut to an integer, where it is none already."""
+    number = writer.number(node)
+    return number if writer.typed(node).stores <= INTEGER else writer.spell.whole(number)
 
 
 def _divided(writer: Pen, node: exp.Expr) -> Out:
