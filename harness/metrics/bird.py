@@ -13,6 +13,7 @@ from harness.results.evidence import Evidence, Score
 
 _PAPER = "Li et al. 2023 (BIRD)"
 _MINI_DEV = "BIRD mini-dev, evaluation scripts"
+NOT_TIMED = "no repeated timings: one run on each of two servers says nothing about speed"
 _MOST_PAIRED = 120
 """Rows without an equal on the other side that are paired at best; more are paired in their order."""
 
@@ -134,7 +135,7 @@ def ratio(evidence: Evidence) -> float | Score:
         return missing
     execution = last(evidence)
     if execution is None or not execution.timings:
-        return Score(None, "no repeated timings: one run on two servers says nothing about speed")
+        return Score(None, NOT_TIMED)
     gold, predicted = (median(_kept([pair[side] for pair in execution.timings])) for side in (0, 1))
     return gold / predicted if predicted > 0 else Score(None, "the timings are too short to divide")
 
@@ -148,6 +149,8 @@ def _kept(values: Sequence[float]) -> list[float]:
 
 def _timed(evidence: Evidence, reward: Callable[[float], float]) -> Score:
     """Return 100·√reward of a correct and timed prediction, 0 for a wrong one."""
+    if not evidence.settings.repetitions:
+        return Score(None, NOT_TIMED)
     correct = under("bird")(evidence, None)
     if correct.value is None or not correct.value:
         return correct

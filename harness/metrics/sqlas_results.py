@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from cases.outcome import Rows
 from cases.verdicts import Verdict
-from harness.metrics.bird import ratio
+from harness.metrics.bird import NOT_TIMED, ratio
 from harness.metrics.contract import Ask, Metric
 from harness.metrics.outcomes import RAN, both, by_name, keys, last, unscorable
 from harness.metrics.sqlas_context import CITATION
@@ -89,6 +89,8 @@ def efficiency_score(evidence: Evidence, _ask: Ask | None = None) -> Score:
     missing = unscorable(evidence)
     if missing is not None:
         return missing
+    if not evidence.settings.repetitions:
+        return Score(None, NOT_TIMED)
     if evidence.verdict not in RAN:
         return Score(0.0, f"{evidence.verdict}: {evidence.reason}")
     found = ratio(evidence)

@@ -19,12 +19,14 @@ from harness.results.verdicts import Comparison, GuardVerdict
 class MetricSettings:
     """Configurable weights of the metrics: structural α and β, and the disagreement threshold t.
 
+    `repetitions` says how often the run times each correct prediction beside its gold; 0 = no metric of speed applies.
     `options` are the others as (`metric.option`, value), such as the patterns of `evalbench.regexp_matcher`.
     """
 
     alpha: float = 0.3
     beta: float = 0.2
     disagreement: float = 0.1
+    repetitions: int = 0
     options: tuple[tuple[str, object], ...] = ()
 
     def option(self, metric: str, name: str, default: object = None) -> object:

@@ -132,7 +132,7 @@ def prepare(
 
 def _settings(config: RunConfig) -> MetricSettings:
     """Return what the run's metrics may be told."""
-    return MetricSettings(config.alpha, config.beta, config.disagreement, config.metric_option)
+    return MetricSettings(config.alpha, config.beta, config.disagreement, options=config.metric_option)
 
 
 def _declared(config: RunConfig, chosen: Sequence[Metric]) -> None:

@@ -1,0 +1,107 @@
+"""Writes docs/metrics.md from the installed metrics: `python tests/docs/metrics_page.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+PAGE = Path(__file__).parents[2] / "docs" / "metrics.md"
+_HEAD = """\
+# Metrics
+
+Generated from the program by `make docs`; a test fails where it is stale. Choose metrics with `--metrics A,B`, a family
+with `--profile NAME`, or both. A metric that cannot be measured has no value and says why; it is never 0 for that.
+
+`needs` says what a metric looks at beside the two texts: `gold`, the `schema`, a `judge`, the agent's `answer` in
+words, `timings:k` (k timed repetitions: none are taken yet, so these metrics have no value), `extra_snapshots`, or
+a comparison under a preset (`policy:NAME`), which the run then makes beside its own.
+"""
+_FAMILIES = {
+    "": "The Skill and this project",
+    "evalbench": "EvalBench",
+    "sqlas": "SQLAS",
+    "bird": "BIRD",
+    "spider": "Spider",
+    "stef": "STEF",
+}
+_NOTES = {
+    "evalbench": """\
+Scores go from 0 to 100. `set_match_compat` is the number EvalBench itself prints, `set_match` what its document
+says. Recall is the share of the gold's rows, precision that of the prediction's (EvalBench has them swapped). A
+change is compared by the state it leaves. Patterns are given as `--metric-option
+'evalbench.regexp_matcher.regexp_string_list=["(?i)group by"]'` and match the statement with its white space
+collapsed.""",
+    "sqlas": """\
+E(x) are the physical tables and the columns a text reads: names it makes itself do not count, stars are expanded.
+Speed is `efficiency_score` alone and no part of `execution_accuracy`. `overall` uses the weights of v1, or those of
+`--metric-option 'sqlas.overall.weights={execution_accuracy: 0.6, safety_score: 0.4}'`, which must sum to 1; the
+weight of a metric without a value goes to the others in proportion, and the reason names each of them. Personal
+columns come from the case, else from `sqlas.safety_score.pii_columns`, else SQLAS's list. `data_scan_efficiency`
+reads the parsed text and the rows that came, not the engine's plan.""",
+    "bird": """\
+`soft_f1` pairs distinct rows in their order (the published script pairs them in the order of a hash),
+`soft_f1_any_order` pairs them at best. Both compare cells within a pair by membership, as published.""",
+    "spider": """\
+Clauses are compared as the published script does: values and DISTINCT aside, each clause all or nothing. Columns
+that a join makes equal have one name (the script reads foreign keys instead). The details of each score name the
+gold's hardness: easy, medium, hard or extra. A prediction that cannot be read has no clause and matches nothing.""",
+}
+
+
+def page() -> str:
+    """Return the whole page."""
+    registry = import_module("harness.metrics.registry")
+    found = registry.metrics(sorted(registry.installed()))
+    parts = [_HEAD]
+    for family, title in _FAMILIES.items():
+        members = [metric for metric in found if _family(metric.name) == family]
+        if members:
+            parts += [f"## {title}", *([_NOTES[family]] if family in _NOTES else []), _metrics(members)]
+    parts += ["## Profiles", _profiles(registry), "## SQLAS: categories and weights", _weights()]
+    return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
+
+
+def _family(name: str) -> str:
+    """Return the family a metric's name begins with."""
+    return name.partition(".")[0] if name.partition(".")[0] in _FAMILIES else ""
+
+
+def _metrics(members: Sequence[Any]) -> str:
+    """Return the table of one family."""
+    rows = []
+    for metric in members:
+        low, high = metric.range
+        needs = ", ".join(f"`{need}`" for need in sorted(metric.needs)) or "–"
+        options = "".join(f"<br>option `{option}`" for option in metric.options)
+        rows.append((f"`{metric.name}`{options}", f"{low:g}–{high:g}", needs, metric.formula, metric.citation))
+    return _table(("metric", "range", "needs", "formula", "source"), rows)
+
+
+def _profiles(registry: Any) -> str:
+    """Return what each profile stands for."""
+    rows = [(f"`{name}`", ", ".join(f"`{metric}`" for metric in names)) for name, names in registry.PROFILES.items()]
+    return _table(("profile", "metrics"), [*rows, ("`all`", "every installed metric")])
+
+
+def _weights() -> str:
+    """Return SQLAS's metrics by category with both profiles' weights."""
+    overall = import_module("harness.metrics.sqlas_overall")
+    rows = []
+    for category, members in overall.CATEGORIES.items():
+        for metric in members:
+            short = metric.name.removeprefix("sqlas.")
+            weights = [f"{profile[short]:.2f}" if short in profile else "–" for profile in (overall.V1, overall.V2)]
+            rows.append((category, f"`{short}`", *weights))
+    return _table(("category", "metric", "v1", "v2"), rows)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table."""
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    return "\n".join([*lines, *("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
