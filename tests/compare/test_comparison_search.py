@@ -86,3 +86,17 @@ def test_what_a_search_costs(columns: Side, steps: int) -> None:
     found = list(mappings(problem(columns, pred), budget))
     assert tuple(reversed(range(len(columns)))) in found
     assert 1_000 - budget.left == steps
+
+
+def test_columns_to_spare_are_told_apart_as_well() -> None:
+    """Refinement goes on while it tells apart more columns of either side."""
+    gold: Side = SIX[:2]
+    assert len(list(mappings(problem(gold, (SIX[1], SIX[2], SIX[0])), Budget(1_000)))) == 2
+
+
+def test_identical_columns_are_not_searched() -> None:
+    """Any of them will do: three columns of three rows cost one colouring and one refinement."""
+    same: Side = ((1, 1, 2),) * 3
+    budget = Budget(100)
+    assert list(mappings(problem(same, same), budget)) == [(0, 1, 2)]
+    assert budget.left == 100 - 72
