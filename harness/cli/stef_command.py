@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from harness.parse import Parser
     from harness.results.judging import Ask
     from harness.results.parsed import ParsedQuery
+    from harness.results.stef import RunTotals
     from harness.stef.assessment import Assessment
     from harness.stef.lines import Row
     from harness.stef.rules import RuleBook
-    from harness.stef.totals import Assessed, RunTotals
 
 
 @click.command("stef")
@@ -51,31 +51,33 @@ def command(
     others are scored all the same, and the exit code is 2.
     """
     from harness.parse import Parser
+    from harness.results.stef import Mark, totals
     from harness.stef.assessment import assess
     from harness.stef.lines import read_rows
-    from harness.stef.totals import Assessed, totals
 
     book = _book(rules, profile)
     if dialect is not None and grammar is not None:
         raise click.UsageError("give --dialect or --grammar, not both")
-    found: list[Assessed] = []
+    found: list[Mark] = []
+    bad = 0
     with _opened(file) as stream, _seated(judges, judge_record) as ask, Parser() as parser:
         read = _reader(parser, dialect or "postgres") if grammar is None else _foreign_reader(parser, grammar)
         for row in read_rows(stream, "<stdin>" if file == "-" else file, book, profile):
             if isinstance(row, Exception):
                 click.echo(f"INPUT: {row}", err=True)
-                found.append(Assessed(None))
+                bad += 1
+                found.append(Mark())
                 continue
             parsed = read(row.line.sql)
             blocks = None if parsed.error is not None else parsed.blocks
             assessment = assess(row.submitted, blocks, parsed.error or "", row.profile, ask)
             line = row.line
-            found.append(Assessed(assessment, line.agent, line.version, line.category))
+            found.append(assessment.mark(line.agent, line.version, line.category))
             _write(row, assessment)
     figures = totals(found)
     if summary is not None:
         _summarise(figures, Path(summary))
-    return _ended(figures, sum(each.assessment is None for each in found), file)
+    return _ended(figures, bad, file)
 
 
 def _reader(parser: Parser, dialect: str) -> Callable[[str], ParsedQuery]:
@@ -116,12 +118,13 @@ def _write(row: Row, assessment: Assessment) -> None:
     import json
 
     from harness.reports.escape import json_text
+    from harness.reports.files import portable
 
     line = row.line
     head = {"format": 1, "id": line.id, "agent": line.agent, "version": line.version, "category": line.category}
     known = {name: value for name, value in head.items() if value is not None}
     value = known | assessment.model_dump(mode="json")
-    click.echo(json_text(json.dumps(value, ensure_ascii=False)))
+    click.echo(json_text(json.dumps(portable(value), ensure_ascii=False)))
 
 
 def _book(rules: str | None, profile: str | None) -> RuleBook:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from harness.results.blocks import Block
 from harness.results.judging import Ask, Judgement
+from harness.results.stef import Mark
 from harness.stef import judging
 from harness.stef.alignment import Alignment, align
 from harness.stef.answers import DriftAnswer, QuestionSpec, Verdict, VerdictAnswer
@@ -115,6 +116,20 @@ class Assessment(_Written):
     drift: Drift | None = None
     spec: QuestionSpec | None = None
     sql_spec: SqlSide | None = None
+
+    def mark(self, agent: str | None = None, version: str | None = None, category: str | None = None) -> Mark:
+        """Return what a run's figures count of this row."""
+        return Mark(
+            self.phi,
+            self.tier,
+            self.reliability,
+            self.filter_status,
+            None if self.signals is None else self.signals.limit,
+            None if self.drift is None else self.drift.faithful,
+            agent,
+            version,
+            category,
+        )
 
 
 class Submitted(_Written):

@@ -9,6 +9,7 @@ from harness.results.evidence import Evidence, MetricSettings, Score
 from harness.results.parsed import SYNTAX_ERROR
 from harness.stef.assessment import Assessment, Submitted, assess
 from harness.stef.rules import RuleBook, RuleProfile, book_from, profile_from
+from harness.stef.score import ACTIONS
 
 _NAME = "stef"
 _UNSCORED = {Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE}
@@ -40,11 +41,11 @@ def _compute(evidence: Evidence, ask: Ask | None) -> Score:
     if evidence.verdict in _UNSCORED:
         return Score(None, f"not scored: {evidence.verdict.value}")
     if prediction is None or prediction.sql is None or parsed is None:
-        return Score(0.0, "there is no predicted statement")
+        return _nothing("there is no predicted statement")
     if evidence.verdict is Verdict.BLOCKED or (evidence.guard is not None and not evidence.guard.allowed):
-        return Score(0.0, "the predicted statement was blocked")
+        return _nothing("the predicted statement was blocked")
     if parsed.error is not None and parsed.error.startswith(SYNTAX_ERROR):
-        return Score(0.0, f"the predicted statement cannot be parsed: {parsed.error}")
+        return _nothing(f"the predicted statement cannot be parsed: {parsed.error}")
     if ask is None:
         return Score(None, "STEF needs a judge: name one with --judge")
     try:
@@ -54,6 +55,11 @@ def _compute(evidence: Evidence, ask: Ask | None) -> Score:
     row = Submitted(question=evidence.case.question, sql=prediction.sql, enriched_question=prediction.enriched_question)
     found = assess(row, parsed.blocks if parsed.error is None else None, parsed.error or "", profile, ask)
     return Score(found.phi, found.reason, _details(found))
+
+
+def _nothing(reason: str) -> Score:
+    """Return the score of a prediction that is no answer."""
+    return Score(0.0, reason, (("tier", "Poor"), ("action", ACTIONS["Poor"])))
 
 
 def _details(found: Assessment) -> tuple[tuple[str, str | float | None], ...]:

@@ -93,7 +93,7 @@ def test_a_failing_foreign_report_is_one_line(
 
 def test_an_unknown_report_names_the_installed_ones() -> None:
     """Asking for a report that is not installed says which are."""
-    with pytest.raises(Exception, match="Installed reports: csv, junit, scorecard, skill, summary"):
+    with pytest.raises(Exception, match="Installed reports: csv, junit, scorecard, skill, stef, summary"):
         registry.report("nothing")
     assert registry.report("junit") is junit.write
 

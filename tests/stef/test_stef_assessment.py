@@ -23,6 +23,7 @@ from harness.parse import Parser
 from harness.results.blocks import Block
 from harness.results.evidence import Evidence, MetricSettings
 from harness.results.judging import Answer, Judgement
+from harness.results.stef import Mark, percentile_90, totals
 from harness.stef.alignment import align_filters
 from harness.stef.answers import DriftAnswer, QuestionSpec, VerdictAnswer, WantedFilter
 from harness.stef.assessment import NO_JUDGE, Assessment, Submitted, assess
@@ -31,7 +32,6 @@ from harness.stef.metric import STEF
 from harness.stef.rules import RuleBook, RuleProfile, Tolerance, book_from, read_rules
 from harness.stef.score import SIGMA_FILTERS, SIGMA_VERDICT, composite, multiplier, tier
 from harness.stef.specification import Filter, Writer
-from harness.stef.totals import Assessed, percentile_90, totals
 from harness.stef.words import Vocabulary, fold, value
 
 _SPEC = '{"outputs": ["country"], "filters": [{"lhs": "year", "op": "=", "rhs": 2023}]}'
@@ -371,10 +371,10 @@ def _scored(phi: float | None) -> Assessment:
 def test_totals_have_mean_p90_coverage_and_breakdowns() -> None:
     """What has no score lowers coverage alone; an unreadable line was submitted too."""
     rows = [
-        Assessed(_scored(100.0), "A", "1", "easy"),
-        Assessed(_scored(50.0), "A", "2", "hard"),
-        Assessed(_scored(None), "B"),
-        Assessed(None),
+        _scored(100.0).mark("A", "1", "easy"),
+        _scored(50.0).mark("A", "2", "hard"),
+        _scored(None).mark("B"),
+        Mark(),
     ]
     found = totals(rows)
     assert (found.submitted, found.evaluated, found.coverage, found.mean, found.p90) == (4, 2, 0.5, 75.0, 100.0)
@@ -438,7 +438,8 @@ def test_the_metric_never_scores_our_fault(parser: Parser) -> None:
     assert STEF.compute(evidence, _judge(VerdictAnswer="")).value is None
     assert STEF.compute(replace(evidence, verdict=Verdict.INFRASTRUCTURE), _judge()).value is None
     assert STEF.compute(replace(evidence, verdict=Verdict.BLOCKED), _judge()).value == 0.0
-    assert STEF.compute(replace(evidence, prediction=None), _judge()).value == 0.0
+    absent = STEF.compute(replace(evidence, prediction=None), _judge())
+    assert (absent.value, dict(absent.details)["tier"]) == (0.0, "Poor")
     assert STEF.compute(_evidence(parser, "SELECT FROM ("), _judge()).value == 0.0
     long = STEF.compute(_evidence(parser, f"SELECT '{'x' * 40_000}'"), _judge())
     assert (long.value, "longer than" in long.reason) == (None, True)

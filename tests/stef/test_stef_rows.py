@@ -11,6 +11,7 @@ import yaml
 
 from harness.parse import Parser
 from harness.results.blocks import Block
+from harness.results.stef import percentile_90
 from harness.stef.alignment import Alignment, align
 from harness.stef.answers import QuestionSpec
 from harness.stef.assessment import Submitted, assess
@@ -28,7 +29,6 @@ from harness.stef.score import (
     tier,
 )
 from harness.stef.specification import Writer
-from harness.stef.totals import percentile_90
 
 _TABLE: dict[str, list[dict[str, Any]]] = yaml.safe_load(
     (Path(__file__).parents[1] / "tables" / "stef.yaml").read_text(encoding="utf-8")

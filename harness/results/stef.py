@@ -1,4 +1,4 @@
-"""A run's aggregates, as Table 4 has them: mean, P90 and coverage, in all and by agent, version and category."""
+"""What a run of STEF comes to: mean, P90 and coverage, in all and by agent, version and category (Table 4)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.stef.assessment import Assessment
-from harness.stef.score import ACTIONS
-
 AXES = ("agent", "version", "category")
+TIERS = ("Excellent", "Good", "Marginal", "Poor")
+RELIABILITY = ("high", "moderate", "low")
 
 
 @dataclass(frozen=True, slots=True)
-class Assessed:
-    """One submitted row: where it belongs, and its assessment, None where the line could not be read."""
+class Mark:
+    """One submitted row: its score, None where there is none, the signals counted, and where it belongs."""
 
-    assessment: Assessment | None
+    phi: float | None = None
+    tier: str | None = None
+    reliability: str | None = None
+    filter_status: str | None = None
+    limit: str | None = None
+    faithful: bool | None = None
     agent: str | None = None
     version: str | None = None
     category: str | None = None
@@ -56,7 +60,7 @@ def percentile_90(scores: Sequence[float]) -> float | None:
     return sorted(scores)[math.ceil(len(scores) * 9 / 10) - 1]
 
 
-def totals(rows: Sequence[Assessed]) -> RunTotals:
+def totals(rows: Sequence[Mark]) -> RunTotals:
     """Return a run's figures with their breakdown; rows that name no agent, say, are in none of its parts."""
     by: dict[str, dict[str, Totals]] = {}
     for axis in AXES:
@@ -66,21 +70,20 @@ def totals(rows: Sequence[Assessed]) -> RunTotals:
     return RunTotals(**_figures(rows), by=by)
 
 
-def _figures(rows: Sequence[Assessed]) -> dict[str, Any]:
+def _figures(rows: Sequence[Mark]) -> dict[str, Any]:
     """Return the figures of some rows."""
-    found = [row.assessment for row in rows if row.assessment is not None]
-    scores = [each.phi for each in found if each.phi is not None]
+    scores = [row.phi for row in rows if row.phi is not None]
     return {
         "submitted": len(rows),
         "evaluated": len(scores),
         "coverage": len(scores) / len(rows) if rows else None,
         "mean": math.fsum(scores) / len(scores) if scores else None,
         "p90": percentile_90(scores),
-        "tiers": _counted([each.tier for each in found], tuple(ACTIONS)),
-        "reliability": _counted([each.reliability for each in found], ("high", "moderate", "low")),
-        "filter_statuses": _counted([each.filter_status for each in found], ()),
-        "flagged_limits": sum(each.signals is not None and each.signals.limit == "flagged" for each in found),
-        "drifted": sum(each.drift is not None and each.drift.faithful is False for each in found),
+        "tiers": _counted([row.tier for row in rows], TIERS),
+        "reliability": _counted([row.reliability for row in rows], RELIABILITY),
+        "filter_statuses": _counted([row.filter_status for row in rows], ()),
+        "flagged_limits": sum(row.limit == "flagged" for row in rows),
+        "drifted": sum(row.faithful is False for row in rows),
     }
 
 
