@@ -61,11 +61,10 @@ def command(
     path = Path(labels)
     found = read_labels(path)
     setup = Setup(metrics([metric])[0], threshold, positive, tuple(map(_bound, fail_under)), jobs)
-    cache = cache_dir() / "judge" if judge_cache else None
-    seated = open_judge(judge, cache=cache, record=Path(judge_record) if judge_record else None)
+    record = Path(judge_record) if judge_record else None
+    seated = open_judge(judge, cache=cache_dir() / "judge" if judge_cache else None, record=record)
     try:
-        digest = hashlib.sha256(read_bytes(path)).hexdigest()
-        result = calibrate(found, path.name, digest, setup, seated)
+        result = calibrate(found, path.name, hashlib.sha256(read_bytes(path)).hexdigest(), setup, seated)
     finally:
         seated.close()
     if out is not None:

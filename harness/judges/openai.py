@@ -66,7 +66,7 @@ class OpenAiJudge:
         if self._served.temperature is not None:
             body["temperature"] = self._served.temperature
         if form == "json_schema":
-            named = {"name": question.name, "schema": question.schema, "strict": True}
+            named = {"name": question.name, "schema": question.schema, "strict": _whole(question.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         elif form == "json_object":
             body["response_format"] = {"type": "json_object"}
@@ -97,6 +97,20 @@ class OpenAiJudge:
             count(usage, "completion_tokens"),
             money(usage),
         )
+
+
+def _whole(schema: object) -> bool:
+    """Return whether a schema is one the protocol can hold strictly: every object closed, every field required."""
+    if isinstance(schema, list):
+        return all(map(_whole, schema))
+    if not isinstance(schema, Mapping):
+        return True
+    fields = schema.get("properties")
+    if schema.get("type") == "object":
+        closed = schema.get("additionalProperties") is False and isinstance(fields, Mapping)
+        if not (closed and set(fields or ()) == set(schema.get("required", ()))):
+            return False
+    return all(map(_whole, schema.values()))
 
 
 def open_openai(spec: JudgeSpec, environment: Mapping[str, str]) -> tuple[Backend, ...]:

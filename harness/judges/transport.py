@@ -8,6 +8,7 @@ import json
 import socket
 import ssl
 import threading
+import time
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -69,19 +70,25 @@ class Channel:
             JudgeError: no response within `seconds`, none that can be read, or a connection that broke.
         """
         expired = threading.Event()
+        late = JudgeError(f"no answer within {seconds:g} s", again=True)
+        started = time.monotonic()
         try:
             connection, target = self._connect(seconds)
+        except TimeoutError:
+            raise late from None
         except (OSError, http.client.HTTPException) as error:
             raise JudgeError(f"cannot be reached: {self._plain(error)}", again=True) from None
         sock = connection.sock
-        watchdog = threading.Timer(seconds, _end, (sock, expired))
+        left = max(0.0, started + seconds - time.monotonic())
+        watchdog = threading.Timer(left, _end, (sock, expired))
         watchdog.daemon = True
         watchdog.start()
         try:
             return self._exchange(connection, target + path, body, expired)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            if expired.is_set():
-                raise JudgeError(f"no answer within {seconds:g} s", again=True) from None
+            # The socket's own timeout ends one read that is silent as long, and may be first.
+            if expired.is_set() or isinstance(error, TimeoutError):
+                raise late from None
             raise JudgeError(f"the connection broke: {self._plain(error)}", again=True) from None
         finally:
             watchdog.cancel()
@@ -126,8 +133,8 @@ class Channel:
         secret = {name: value.get_secret_value() for name, value in self._secrets.items()}
         data = json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")
         connection.request("POST", target, body=data, headers={**self._headers, **secret})
-        answer = connection.getresponse()
-        content = answer.read(MOST + 1)
+        with connection.getresponse() as answer:
+            content = answer.read(MOST + 1)
         if expired.is_set():
             raise TimeoutError
         if len(content) > MOST:

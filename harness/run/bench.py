@@ -102,14 +102,7 @@ def prepare(
     _declared(config, chosen)
     settings = _settings(config)
     check_options(chosen, settings)
-    provider = open_provider(
-        adapter.recipe,
-        config.sandbox,
-        screen.notice,
-        engine=config.engine,
-        runtime=config.runtime,
-        bases=BaseChoice(config.pull, config.mirror, config.images_lock),
-    )
+    provider = _provider(config, adapter, screen)
     image = prepare_shares(provider, adapter, pack.snapshots, screen.notice)
     rules = Rules(
         dialect=config.dialect,
@@ -128,6 +121,18 @@ def prepare(
         judge=judge,
     )
     return Bench(adapter, provider, image, rules, run_id, pool_size(adapter.recipe, config.jobs, config.pool), judge)
+
+
+def _provider(config: RunConfig, adapter: Adapter, screen: Screen) -> Provider:
+    """Return the provider of the run's sandboxes."""
+    return open_provider(
+        adapter.recipe,
+        config.sandbox,
+        screen.notice,
+        engine=config.engine,
+        runtime=config.runtime,
+        bases=BaseChoice(config.pull, config.mirror, config.images_lock),
+    )
 
 
 def _settings(config: RunConfig) -> MetricSettings:

@@ -224,10 +224,7 @@ def _prediction_phase(
 
     def stop() -> None:
         """End what the workers and whoever asks for them wait for."""
-        pool.kill()
-        asker.agent.close()
-        if bench.judge is not None:
-            bench.judge.close()
+        _end(pool, asker, bench)
 
     ahead = ask if asker.waits else None
     crew = Crew[_Task, _Done](lambda: bench.desk(pool), judge, config.jobs, ahead=ahead, left=pool.left, stop=stop)
@@ -247,6 +244,14 @@ def _prediction_phase(
         book.breach(pool.drift)
         book.sandboxes = pool.figures
         book.judge = bench.judge.figures() if bench.judge is not None else None
+
+
+def _end(pool: Pool, asker: Asker, bench: Bench) -> None:
+    """Break off statements, the agent's answers and the judge's."""
+    pool.kill()
+    asker.agent.close()
+    if bench.judge is not None:
+        bench.judge.close()
 
 
 def _asked(task: _Task, asker: Asker, rules: Rules) -> _Task:

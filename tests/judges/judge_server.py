@@ -129,7 +129,7 @@ def drip_open_end(handler: Handler) -> None:
     handler.end_headers()
     handler.wfile.write(b'{"choices": [{"message": {"content": "{}"}}]}')
     handler.wfile.flush()
-    time.sleep(1.5)
+    time.sleep(5)
 
 
 def hang_up(handler: Handler) -> None:

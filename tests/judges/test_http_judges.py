@@ -88,6 +88,32 @@ def test_openai_is_asked_at_temperature_zero_for_the_schema() -> None:
     assert form["json_schema"]["strict"] is True
 
 
+def test_openai_holds_only_whole_schemas_strictly() -> None:
+    """A schema with a field that may be left out, or an open object anywhere in it, is asked for without `strict`."""
+
+    class Part(BaseModel):
+        """An open object."""
+
+        name: str
+
+    class Optional(Grade):
+        """A field that may be left out."""
+
+        note: str | None = None
+
+    class Nested(Grade):
+        """A list of open objects."""
+
+        parts: list[Part]
+
+    with server(openai()) as script:
+        judge = open_judge([f"openai:m@{script.url}+tries=1"], environment=ENVIRONMENT)
+        for schema in (Grade, Optional, Nested):
+            judge("p", schema)
+    forms = [seen.body["response_format"]["json_schema"]["strict"] for seen in script.seen]
+    assert forms == [True, False, False]
+
+
 def test_anthropic_is_asked_at_temperature_zero_for_the_schema() -> None:
     """The request holds the protocol's fields: path, key, version, model, system, temperature and a forced tool."""
     _, _, script = ask("anthropic", anthropic())
@@ -219,12 +245,12 @@ def test_a_spent_quota_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("act", [slow(1.5), drip, drip_open_end], ids=["silent", "drip", "no end"])
+@pytest.mark.parametrize("act", [slow(5), drip, drip_open_end], ids=["silent", "drip", "no end"])
 def test_no_answer_outlives_its_deadline(kind: str, act: Act) -> None:
     """A server that is silent, drips bytes for ever, or never ends its answer costs the deadline and no more."""
     started = time.monotonic()
     said, _, _ = ask(kind, act, options="+timeout=0.2+tries=1")
-    assert time.monotonic() - started < 1.2
+    assert time.monotonic() - started < 4
     assert said.value is None
     assert said.reason == "no answer within 0.2 s"
 
@@ -329,7 +355,7 @@ def test_one_question_is_asked_once_however_many_threads_ask_it() -> None:
 
 def test_closing_ends_what_waits() -> None:
     """An interrupted run does not wait for its judge: neither for an answer nor for the next try."""
-    with server(slow(1.5)) as script:
+    with server(slow(5)) as script:
         judge = open_judge([f"openai:m@{script.url}+tries=4"], environment=ENVIRONMENT)
         found: list[Judgement[Grade]] = []
         thread = threading.Thread(target=lambda: found.append(judge("p", Grade)))
@@ -339,7 +365,7 @@ def test_closing_ends_what_waits() -> None:
             time.sleep(0.005)
         judge.close()
         thread.join()
-        assert time.monotonic() - started < 1.2
+        assert time.monotonic() - started < 4
     assert found[0].value is None
     assert judge("q", Grade).reason == "the run was ended before the judge was asked"
 
