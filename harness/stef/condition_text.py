@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+LONGEST = 1000
+"""Characters a condition may have: the patterns below take time with the square of it."""
+
 _NAME = r"(?P<lhs>[^\W\d][\w$.\" `()*]*?)"
 _OPERATOR = re.compile(
     rf"\s*{_NAME}\s*(?:(?P<sign><>|!=|<=|>=|==|=|<|>)|\s(?P<word>not\s+ilike|not\s+like|ilike|like)\s)\s*(?P<rhs>.+?)\s*",
@@ -27,9 +30,11 @@ def read_condition(text: str) -> Read:
     """Return one condition's parts.
 
     Raises:
-        ValueError: the text is no condition of the forms `a = b`, `a LIKE b`, `a IN (…)`, `a BETWEEN b AND c`,
+        ValueError: the text is too long, or no condition of the forms `a = b`, `a LIKE b`, `a IN (…)`, `a BETWEEN b AND c`,
             `a IS NULL` or their negations.
     """
+    if len(text) > LONGEST:
+        raise ValueError(f"a condition of {len(text)} characters is longer than {LONGEST}")
     if found := _NULL.fullmatch(text):
         return found["lhs"].strip(), "is not null" if found["not"] else "is null", (), True
     if found := _BETWEEN.fullmatch(text):

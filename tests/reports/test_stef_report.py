@@ -22,7 +22,9 @@ def test_a_run_has_mean_p90_coverage_and_parts(tmp_path: Path) -> None:
         result("c", Verdict.INFRASTRUCTURE, scores={"stef": score(None)}),
         result("d", scores={}),
     )
-    (path,) = write(run(*results, manifest=manifest(metrics=("stef",), agent="file:/home/someone/secret-folder/runner")), tmp_path)
+    (path,) = write(
+        run(*results, manifest=manifest(metrics=("stef",), agent="file:/home/someone/secret-folder/runner")), tmp_path
+    )
     found = json.loads(path.read_text(encoding="utf-8"))
     assert (path.name, found["mean"], found["p90"], found["coverage"]) == (NAME, 50.0, 100.0, 0.5)
     assert (found["tiers"]["Poor"], found["flagged_limits"], found["drifted"]) == (1, 1, 1)

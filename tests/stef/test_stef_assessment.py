@@ -27,6 +27,7 @@ from harness.results.stef import Mark, percentile_90, totals
 from harness.stef.alignment import align_filters
 from harness.stef.answers import DriftAnswer, QuestionSpec, VerdictAnswer, WantedFilter
 from harness.stef.assessment import NO_JUDGE, Assessment, Submitted, assess
+from harness.stef.condition_text import read_condition
 from harness.stef.lines import Row, read_rows
 from harness.stef.metric import STEF
 from harness.stef.rules import RuleBook, RuleProfile, Tolerance, book_from, read_rules
@@ -351,6 +352,12 @@ def test_folding_twice_changes_nothing(text: str) -> None:
 def test_names_are_folded(text: str, folded: str) -> None:
     """Case, underscores, quotes and qualifiers mean nothing in a name; texts keep theirs but for case and blanks."""
     assert fold(text) == folded
+
+
+def test_a_condition_too_long_to_be_one_is_refused() -> None:
+    """Reading one takes time with the square of its length, so that a judge or a file cannot ask for hours."""
+    with pytest.raises(ValueError, match="longer than 1000"):
+        read_condition("a" + " " * 1000)
 
 
 def test_a_wanted_filter_and_the_text_of_it_are_one() -> None:
