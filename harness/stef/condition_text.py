@@ -30,8 +30,8 @@ def read_condition(text: str) -> Read:
     """Return one condition's parts.
 
     Raises:
-        ValueError: the text is too long, or no condition of the forms `a = b`, `a LIKE b`, `a IN (…)`, `a BETWEEN b AND c`,
-            `a IS NULL` or their negations.
+        ValueError: the text is too long, or no condition of the forms `a = b`, `a LIKE b`, `a IN (…)`,
+            `a BETWEEN b AND c`, `a IS NULL` or their negations.
     """
     if len(text) > LONGEST:
         raise ValueError(f"a condition of {len(text)} characters is longer than {LONGEST}")
