@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
+from collections.abc import Iterator
 
 from rich.console import Console
 from rich.table import Table
@@ -76,6 +78,7 @@ def _facts(run: RunResult) -> list[str]:
     return [
         f"results: {figures.coverage(run)}",
         f"gold: {figures.gold_line(run)}",
+        *_without(run),
         f"mutations blocked: {run.blocked}",
         f"predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
         f"image: {base_name(manifest.image)} (base {base_name(manifest.base_image)}, {manifest.base_source})",
@@ -87,6 +90,18 @@ def _facts(run: RunResult) -> list[str]:
         *(f"breach: {line}" for line in run.breaches),
         *([f"run folder: {run.folder}"] if run.folder else []),
     ]
+
+
+def _without(run: RunResult) -> Iterator[str]:
+    """Yield the metrics that had a value on no result, each reason once: the one most results give."""
+    by_reason: dict[str, list[str]] = {}
+    for total in run.aggregates:
+        scores = [result.scores[total.name] for result in run.results if total.name in result.scores]
+        if total.n == 0 and scores:
+            reason, _ = Counter(score.reason for score in scores).most_common(1)[0]
+            by_reason.setdefault(reason, []).append(figures.label(total.name))
+    for reason, names in by_reason.items():
+        yield f"no value: {', '.join(names)}: {reason}"
 
 
 def _threshold(run: RunResult, index: int) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from report_runs import empty, hostile, interrupted, mixed
+from report_runs import empty, hostile, interrupted, mixed, result, run, score
 
 from harness.reports.terminal import render
-from harness.results.run_result import RunResult
+from harness.results.run_result import Aggregate, RunResult
 
 
 @pytest.mark.parametrize("make", [mixed, hostile, empty, interrupted])
@@ -44,3 +44,14 @@ def test_the_table_names_n_speed_isolation_and_folder() -> None:
     assert "process, bubblewrap, network none; limits: cpu, memory; off here: cgroup pids" in text
     assert "run folder: /home/someone/secret-folder/runs/r1" in text
     assert "strict execution accuracy 0.500, at least 0.9 asked: does not hold" in text
+
+
+def test_a_metric_without_any_value_says_why_once() -> None:
+    """Metrics that could be measured on no result share one line with their reason."""
+    scores = {"bird.ves": score(None, "no timings"), "bird.r_ves": score(None, "no timings"), "stef": score(1.0)}
+    results = tuple(result(f"c{number}", scores=scores) for number in range(3))
+    totals = tuple(Aggregate(name=name, mean=None, n=3 * (name == "stef"), of=3) for name in scores)
+    text = render(run(*results, aggregates=totals), width=200, color=False)
+    assert [line for line in text.splitlines() if line.startswith("no value")] == [
+        "no value: bird.ves, bird.r_ves: no timings"
+    ]
