@@ -112,16 +112,15 @@ class RowJudge:
         if not free or len(self.gold) != len(self.pred):
             return None
         held = [column in order.keys for column in self._aligned.gold_columns]
-        gold, pred = (
-            [_masked(row, held) if group in free else row for group, row in zip(order.groups, rows, strict=True)]
-            for rows in (self.gold, self.pred)
-        )
-        found = self._ordered(order, gold, pred)
-        if found.verdict != "match":
-            return None
-        if order.hidden:
-            return RowVerdict("undecided", "cut_tie", flags=("cut_tie",))
-        return replace(found, rule="cut_tie", flags=("cut_tie",))
+        gold = _masked_rows(self.gold, order.groups, free, held)
+        for sequence in order.sequences:
+            pred = _masked_rows(self.pred, order.blocks(sequence), free, held)
+            found = self._ordered(replace(order, sequences=(sequence,)), gold, pred)
+            if found.verdict == "match" and order.hidden:
+                return RowVerdict("undecided", "cut_tie", flags=("cut_tie",))
+            if found.verdict == "match":
+                return replace(found, rule="cut_tie", flags=("cut_tie",))
+        return None
 
     def _bag(self, gold: RowKeys, pred: RowKeys, shift: int = 0) -> RowVerdict:
         """Compare two lists of row keys as bags; `shift` counts the key items before the first column."""
@@ -199,6 +198,11 @@ class RowJudge:
 def _rows(columns: Sequence[Sequence[Hashable]], count: int) -> RowKeys:
     """Return the key of each row; rows without columns are all alike."""
     return list(zip(*columns, strict=True)) if columns else [()] * count
+
+
+def _masked_rows(rows: RowKeys, groups: Sequence[int], free: frozenset[int], held: list[bool]) -> RowKeys:
+    """Return the row keys with those of the free groups masked beyond the held columns."""
+    return [_masked(row, held) if group in free else row for group, row in zip(groups, rows, strict=True)]
 
 
 def _masked(row: tuple[Hashable, ...], held: list[bool]) -> tuple[Hashable, ...]:
