@@ -1,5 +1,5 @@
 """Prompts for judges: text files with slots, and the fence that keeps hostile text data."""
 
-from harness.prompts.builder import SYSTEM, build, prompt_names
+from harness.prompts.builder import SYSTEM, build, fill, prompt_names
 
-__all__ = ["SYSTEM", "build", "prompt_names"]
+__all__ = ["SYSTEM", "build", "fill", "prompt_names"]

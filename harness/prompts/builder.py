@@ -38,18 +38,26 @@ def slots_of(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, /, **slots: str | None) -> str:
-    """Return the prompt of a text file with its slots filled in one pass; None is shown as `(none given)`.
-
-    A slot is a line `{{name}}` of the file. Its text is fenced (see `fence`), so it can neither end its block nor
-    open another, and a `{{name}}` inside it stays as it is.
+    """Return the prompt of one of the project's text files with its slots filled.
 
     Raises:
         ValueError: a slot that the file does not have, or one that was not given.
     """
-    template = _template(name)
+    return fill(_template(name), **slots)
+
+
+def fill(template: str, /, **slots: str | None) -> str:
+    """Return a template with its slots filled in one pass; None is shown as `(none given)`.
+
+    A slot is a line `{{name}}` of the template. Its text is fenced (see `fence`), so it can neither end its block nor
+    open another, and a `{{name}}` inside it stays as it is.
+
+    Raises:
+        ValueError: a slot that the template does not have, or one that was not given.
+    """
     wanted = set(_SLOT.findall(template))
     if wanted != set(slots):
-        raise ValueError(f"prompt {name} has the slots {sorted(wanted)}, not {sorted(slots)}")
+        raise ValueError(f"the prompt has the slots {sorted(wanted)}, not {sorted(slots)}")
     texts = {slot: _EMPTY if text is None else text for slot, text in slots.items()}
     mark = fence(template, texts)
     return _SLOT.sub(lambda found: fenced(found[1], texts[found[1]], mark), template).strip("\n") + "\n"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from harness.prompts.builder import build, prompt_names, slots_of
 from harness.prompts.fence import LINE, MOST, fence, shown
@@ -101,3 +103,17 @@ def test_what_is_left_out_is_counted() -> None:
 def test_absent_material_is_named() -> None:
     """A slot without text says so instead of being an empty block."""
     assert "| (none given)" in build("fluency", answer=None)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(st.characters(codec=None, exclude_categories=())),
+    st.sampled_from(("question", "gold_sql", "generated_sql")),
+)
+def test_whatever_a_slot_holds_our_lines_stay(text: str, slot: str) -> None:
+    """Any text at all, half characters included, is data: our lines are those of a harmless prompt."""
+    name = "semantic_equivalence"
+    harmless = dict.fromkeys(slots_of(name), "SELECT 1")
+    prompt = build(name, **(harmless | {slot: text}))
+    assert outside(prompt) == outside(build(name, **harmless))
+    prompt.encode("utf-8")
