@@ -26,18 +26,50 @@ class Moved:
     digest: str
 
 
-def chosen(refs: Sequence[str], cache: Path | None = None) -> tuple[ImageLine, ...]:
-    """Return the images of these names or beginnings of names, or every image where none is named.
+def chosen(
+    refs: Sequence[str], cache: Path | None = None, notice: Callable[[str], None] = lambda _: None
+) -> tuple[ImageLine, ...]:
+    """Return the images of these names or beginnings of names; where none is named, all that another machine can use.
+
+    Args:
+        refs: names, or their beginnings.
+        cache: where the images are known.
+        notice: told of each image that is left out, and why.
 
     Raises:
         InputError: a name that is no image's, or several images'; or there is no image at all.
     """
-    known = images(cache or cache_dir())
+    root = cache or cache_dir()
+    known = images(root)
     if not known:
         remedy = "Build one with `sqlassay snapshot build PACK`"
         raise InputError("there is no image on this machine", field="REF", remedy=remedy)
     found = [_one(ref, known) for ref in refs]
-    return tuple(dict.fromkeys(found)) if refs else known
+    return tuple(dict.fromkeys(found)) if refs else _movable(root, known, notice)
+
+
+def _movable(root: Path, known: Sequence[ImageLine], notice: Callable[[str], None]) -> tuple[ImageLine, ...]:
+    """Return the images that are of use elsewhere: one that is not would have its whole bundle refused there."""
+    left = {line: why for line in known if (why := _unfit(root, line)) is not None}
+    if len(left) == len(known):
+        why = "; ".join(sorted(set(left.values())))
+        remedy = "Build one with `sqlassay snapshot build PACK`"
+        raise InputError(f"no image here is of use on another machine: {why}", field="REF", remedy=remedy)
+    for line, why in left.items():
+        notice(f"{line.ref} is left out: {why}")
+    return tuple(line for line in known if line not in left)
+
+
+def _unfit(root: Path, line: ImageLine) -> str | None:
+    """Return why an image is of no use on another machine, or None where it is."""
+    if line.provider == "docker":
+        from sandboxes.docker.bundled import unfit
+    else:
+        from sandboxes.process.bundled import unfit
+    try:
+        return unfit(root, line.key, adapter(line.dialect))
+    except InputError:
+        return f"the dialect {line.dialect} is not installed"
 
 
 def _one(ref: str, known: Sequence[ImageLine]) -> ImageLine:

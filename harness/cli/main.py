@@ -104,8 +104,9 @@ def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave the process with the command's exit code."""
-    prepare()
+    """Run the command line and leave the process with the command's exit code; given arguments, keep the streams."""
+    if arguments is None:
+        prepare()
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, _interrupted)
     sys.exit(_run(sys.argv[1:] if arguments is None else arguments))

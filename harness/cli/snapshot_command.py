@@ -125,14 +125,14 @@ def gc(keep: int, *, dry_run: bool) -> int:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("refs", nargs=-1, metavar="[REF]...")
 def export_images(file: Path, refs: tuple[str, ...]) -> int:
-    """Write images to the bundle FILE, to import on a machine without network: those named by REF, else all.
+    """Write images to the bundle FILE, to import on a machine without network: those named by REF, else all it can use.
 
     REF is a name that `snapshot list` shows, or its beginning. The bundle holds the images, what their databases hold
     and their secrets, and proves itself by the digest that is printed.
     """
     from sandboxes.transfer import chosen, export
 
-    moved = export(file, chosen(refs))
+    moved = export(file, chosen(refs, notice=lambda line: click.echo(line, err=True)))
     for ref in moved.refs:
         click.echo(ref)
     click.echo(f"{file}  {_size(file.stat().st_size)}  {moved.digest}")

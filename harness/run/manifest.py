@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from cases.case import Case
+from cases.errors import InputError
 from cases.isolation import IsolationLevel, stricter
 from cases.pack import Pack
+from cases.storable import unstorable
 from harness.judges import Seated
 from harness.results.run_result import IsolationRecord, Manifest
 from harness.run.asking import Asker
@@ -24,9 +26,18 @@ _PACKAGES = ("sqlglot", "pydantic", "psycopg", "pymysql", "sqlalchemy", "docker"
 
 
 def places(config: RunConfig, pack: Pack) -> Places:
-    """Return where a resumed run finds what this one was given."""
+    """Return where a resumed run finds what this one was given.
+
+    Raises:
+        InputError: a name among them is not UTF-8, so that no JSON file can hold it.
+    """
+    folder = Path.cwd()
+    for path in (folder, pack.path, config.predictions, config.images_lock, config.judge_record):
+        if path is not None and unstorable(str(path)):
+            remedy = "Rename that folder or file, or link to it by another name"
+            raise InputError("the name is not UTF-8, so a run cannot note it down", file=path, remedy=remedy)
     return Places(
-        folder=Path.cwd(),
+        folder=folder,
         pack=pack.path,
         pack_format=pack.format,
         predictions=config.predictions,

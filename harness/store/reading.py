@@ -73,7 +73,9 @@ def read_manifest(path: Path) -> Manifest:
         if (path / JOURNAL).is_file() and not (path / JOURNAL).stat().st_size and not (path / RESULTS).is_file():
             remedy = "Start it again with `sqlassay run`: it has judged nothing yet"
             raise InputError("is a run that ended before its first case", file=path, remedy=remedy)
-        remedy = "Name a folder that `sqlassay run` left"
+        remedy = (
+            "Name a folder that `sqlassay run` left; one whose run ended before that file holds nothing: run it again"
+        )
         raise InputError(f"is no run folder: it has no {MANIFEST}", file=path, remedy=remedy)
     value = parse_json(read_text(path / MANIFEST), path / MANIFEST)
     _check_format(value, path / MANIFEST, None)

@@ -66,6 +66,14 @@ def pack(writer: BundleWriter, cache: Path, key: str, folder: str) -> Packed:
     )
 
 
+def unfit(cache: Path, key: str, adapter: Adapter) -> str | None:
+    """Return why no machine with this version of the program would use an image, or None where one would."""
+    stored = Store(cache).load(key)
+    if stored is None:
+        return "its catalogue is damaged"
+    return None if stored.family == family_key(adapter) else "other code or options made it"
+
+
 def check(bundle: Bundle, packed: Packed, adapter: Adapter) -> StoredImage:
     """Return an image's catalogue where this version of the program would use the image.
 

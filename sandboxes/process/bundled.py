@@ -32,7 +32,7 @@ def pack(writer: BundleWriter, cache: Path, key: str, folder: str) -> Packed:
     """
     home = cache / "process" / key
     stored = json.loads((home / CATALOG).read_bytes())
-    if stored.get("format") != FORMAT or not stored.get("portable"):
+    if not _portable(stored):
         raise InputError(
             f"image {stored.get('ref', key)} cannot be moved: it suits only the programs of the machine it was made on",
             field="REF",
@@ -52,6 +52,19 @@ def pack(writer: BundleWriter, cache: Path, key: str, folder: str) -> Packed:
         databases=count,
         members=members,
     )
+
+
+def _portable(stored: dict[str, object]) -> bool:
+    """Return True where an image's `catalog.json` is of a kind that other machines can use."""
+    return stored.get("format") == FORMAT and bool(stored.get("portable"))
+
+
+def unfit(cache: Path, key: str, adapter: Adapter) -> str | None:
+    """Return why no machine with this version of the program would use an image, or None where one would."""
+    stored = json.loads((cache / "process" / key / CATALOG).read_bytes())
+    if not _portable(stored):
+        return "it suits only the programs of this machine"
+    return None if stored.get("loaded_by") == loaded_by(adapter) else "other code made it"
 
 
 def _chunks(path: Path) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -310,3 +311,14 @@ def test_broken_alternative_is_told(cli, tmp_path):
     ran = cli("run", folder, "--predictions", file)
     assert (ran.code, ran.verdicts) == (0, {"two": "match"})
     assert "accepted gold 1 of 2 failed" in ran.out
+
+
+def test_a_name_that_is_not_utf8_is_one_clear_error(cli, tmp_path):
+    """A pack in a folder whose name no JSON file can hold is refused before anything is judged, with the way out."""
+    folder = tmp_path / os.fsdecode(b"p\xe4ck")
+    shutil.copytree(Path(__file__).parents[2] / "cases" / "packs" / "demo", folder)
+    ran = cli("run", str(folder), "--limit", "1")
+    assert ran.code == 2
+    assert "the name is not UTF-8" in last_line(ran.err)
+    assert "Rename" in last_line(ran.err)
+    assert not (ran.folder / "results.jsonl").exists()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -171,6 +172,33 @@ def test_a_bundle_of_other_code_is_refused(bundle: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("sandboxes.process.bundled.loaded_by", lambda _: "other")
     with pytest.raises(InputError, match=r"was made by sqlassay \d.* no run would use it"):
         take_in(bundle)
+
+
+def test_images_of_no_use_elsewhere_are_left_out_of_an_export_of_all(
+    machine: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """One image of earlier code, or bound to its machine, costs the others neither export nor import; it is named."""
+    cache = machine("here")
+    prepare_image(registry.adapter("sqlite"), SNAPSHOTS, host_interpreter(), _quiet)
+    good = chosen(())
+    for name, field, value in (("earlier", "loaded_by", "other"), ("bound", "portable", None)):
+        folder = good[0].folder.with_name(name)
+        shutil.copytree(good[0].folder, folder)
+        stored = json.loads((folder / "catalog.json").read_text())
+        (folder / "catalog.json").write_text(json.dumps({**stored, field: value, "ref": f"process/sqlite:{name}"}))
+    said: list[str] = []
+    lines = chosen((), notice=said.append)
+    assert [line.ref for line in lines] == [good[0].ref]
+    assert sorted(said) == [
+        "process/sqlite:bound is left out: it suits only the programs of this machine",
+        "process/sqlite:earlier is left out: other code made it",
+    ]
+    export(tmp_path / "all.zip", lines)
+    machine("there")
+    assert take_in(tmp_path / "all.zip").refs == (good[0].ref,)
+    shutil.rmtree(good[0].folder)
+    with pytest.raises(InputError, match="no image here is of use on another machine"):
+        chosen((), cache)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", b"plain text"])
