@@ -42,6 +42,7 @@ BEGINS = moment(datetime(2024, 1, 2))[1]
         ("P1DT0.5S", ("dur", DAY + SECOND // 2)),
         ("PT2M", ("dur", 120 * SECOND)),
         ("P", None),
+        ("2024-01-02 03:00:00+\uff10\uff15", None),
         ("2024-13-01", None),
         ("", None),
     ],
