@@ -26,7 +26,7 @@ from judge_server import (
 )
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.errors import InputError
+from cases.errors import InfrastructureError, InputError
 from harness.judges import open_judge
 from harness.prompts import SYSTEM
 from harness.results.judging import Judgement
@@ -404,3 +404,67 @@ def test_silence_is_not_kept(tmp_path: Path) -> None:
             judge = open_judge([f"openai:m@{script.url}+tries=1"], cache=tmp_path, environment=ENVIRONMENT)
             said = judge("p", Grade)
             assert (said.value.score if said.value else None) == wanted
+
+
+def test_a_proxy_of_the_environment_is_used_for_others_never_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server elsewhere is asked through HTTP_PROXY by its whole address, one on this machine directly."""
+    with server(openai()) as proxy, server(openai()) as script:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        away = open_judge(["openai:m@http://judge.invalid:8000/v1"], environment=ENVIRONMENT)
+        assert away("p", Grade).value is not None
+        assert proxy.seen[0].path == "http://judge.invalid:8000/v1/chat/completions"
+        assert open_judge([f"openai:m@{script.url}"], environment=ENVIRONMENT)("p", Grade).value is not None
+        assert (len(proxy.seen), len(script.seen)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ('{"error": "plain"}', "HTTP 400: plain"),
+        ('{"message": "flat"}', "HTTP 400: flat"),
+        ('{"error": {"code": 7}}', 'HTTP 400: {"code": 7}'),
+        ("no JSON at all", "HTTP 400: no JSON at all"),
+        ("[1]", "HTTP 400: [1]"),
+        ("", "HTTP 400"),
+        ("x" * 5000, "…"),
+    ],
+)
+def test_an_error_says_what_the_server_said(body: str, why: str) -> None:
+    """Whatever shape the body has, its message is in the reason, at a length a line can hold."""
+    said, _, _ = ask("openai", raw(body, 400))
+    assert why in said.reason
+    assert len(said.reason) < 400
+
+
+@pytest.mark.parametrize("value", ["soon", "-5", "nan", "1e300", "Wed, 99 Foo 2015"])
+def test_an_odd_retry_after_is_not_waited_for(value: str) -> None:
+    """What is no sensible wish of the server is left aside for our own pause."""
+    started = time.monotonic()
+    said, _, _ = ask("openai", status(429, Retry_After=value), openai())
+    assert said.value is not None
+    assert time.monotonic() - started < 4
+
+
+def test_a_key_no_header_can_hold_is_refused() -> None:
+    """A key with a line break or another alphabet ends the command, and is not repeated."""
+    for bad in ("sk-a\nX-Other: 1", "ключ"):
+        with pytest.raises(InputError, match="is no key") as caught:
+            open_judge(["openai:m"], environment={"OPENAI_API_KEY": bad})
+        assert bad not in str(caught.value)
+
+
+def test_a_recording_that_cannot_be_written_ends_the_command(tmp_path: Path) -> None:
+    """A folder that is not there is named before anything is asked."""
+    with pytest.raises(InfrastructureError, match="--judge-record"):
+        open_judge(["openai:m"], record=tmp_path / "gone" / "judge.jsonl", environment=ENVIRONMENT)
+
+
+def test_a_cache_that_cannot_be_written_costs_no_answer(tmp_path: Path) -> None:
+    """The answer stands; the next run asks again."""
+    place = tmp_path / "a-file"
+    place.write_text("", encoding="utf-8")
+    with server(openai()) as script:
+        judge = open_judge([f"openai:m@{script.url}"], cache=place, environment=ENVIRONMENT)
+        assert judge("p", Grade).value is not None
