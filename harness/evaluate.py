@@ -62,8 +62,7 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
     sandbox_seconds = time.monotonic() - started
     best, execution = _compare(case, gold, predicted, policy, route.snapshot or case.snapshot, desk)
     verdict, reason = decision or _compared(execution)
-    status = best.status if best else "unavailable"
-    shown = best if best is not None and (best.usable or status == "native") else None
+    shown = best if best is not None and (best.usable or best.status == "native") else None
     evidence = Evidence(
         case=case,
         dialect=desk.rules.dialect,
@@ -80,13 +79,20 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         selected_route=route.selected,
         known_route=route.known,
         settings=desk.rules.settings,
-        gold_status=status,
+        gold_status=best.status if best else "unavailable",
         catalog=catalog,
     )
     evidence = replace(evidence, cause=likely_cause(evidence))
+    return Judged(evidence, _scores(evidence, desk), parse_seconds, sandbox_seconds)
+
+
+def _scores(evidence: Evidence, desk: Desk) -> tuple[tuple[str, Score], ...]:
+    """Return every metric's score; only one that needs the judge is given it."""
     judge = desk.rules.judge
-    scores = tuple((m.name, m.compute(evidence, judge if "judge" in m.needs else None)) for m in desk.rules.metrics)
-    return Judged(evidence, scores, parse_seconds, sandbox_seconds)
+    return tuple(
+        (metric.name, metric.compute(evidence, judge if "judge" in metric.needs else None))
+        for metric in desk.rules.metrics
+    )
 
 
 def _catalog(case: Case, gold: Sequence[GoldAnswer], route: Route, desk: Desk) -> Catalog:
