@@ -5,7 +5,7 @@ from __future__ import annotations
 from cases.outcome import Changed, Rows
 from cases.verdicts import UNSCORABLE, Verdict
 from harness.metrics.contract import Ask, Metric
-from harness.metrics.grading import Rating, asked, by, clipped, silent
+from harness.metrics.grading import NO_JUDGE, Rating, asked, by, clipped, silent
 from harness.prompts import build
 from harness.prompts.rows import rows_text
 from harness.results.evidence import Evidence, Execution, Score
@@ -23,6 +23,8 @@ def _llmrater(evidence: Evidence, ask: Ask | None) -> Score:
     """Score 100 on a set match or where the judge calls the results as good; 0 where the statement gave none."""
     if evidence.verdict in UNSCORABLE:
         return Score(None, f"{evidence.verdict.value}: {evidence.reason}")
+    if ask is None:  # the short cut alone would give a mean over the easy cases
+        return Score(None, NO_JUDGE)
     execution = evidence.executions[-1] if evidence.executions else None
     if execution is None or not isinstance(execution.predicted, Rows | Changed):
         return Score(0.0, evidence.reason)

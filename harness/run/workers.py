@@ -23,6 +23,11 @@ _STOP_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
+class _Left:
+    """What a worker hands over last; any other value, None too, is a result."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Broken:
     """An exception on its way from a worker to the caller."""
 
@@ -66,7 +71,7 @@ class Crew(Generic[Task, Done]):
         jobs = max(1, min(self._jobs, len(tasks)))
         todo: Handover[Task] = Handover(max(1, len(tasks)))
         ready: Handover[Task] = Handover(2 * jobs) if self._ahead is not None else todo
-        done: Handover[Done | _Broken | None] = Handover(4 * BATCH)
+        done: Handover[Done | _Broken | _Left] = Handover(4 * BATCH)
         self._left = len(tasks)
         for task in tasks:
             todo.put(task)
@@ -93,7 +98,7 @@ class Crew(Generic[Task, Done]):
         """Return a thread of the crew, not started."""
         return threading.Thread(target=run, args=arguments, name=f"{kind}-{number}", daemon=True)
 
-    def _worker(self, ready: Handover[Task], done: Handover[Done | _Broken | None]) -> None:
+    def _worker(self, ready: Handover[Task], done: Handover[Done | _Broken | _Left]) -> None:
         """Take tasks until there are none; the desk is closed on any way out."""
         desk = None
         try:
@@ -111,14 +116,14 @@ class Crew(Generic[Task, Done]):
         finally:
             if desk is not None:
                 desk.parser.close()
-            done.put(None)
+            done.put(_Left())
 
     def _asker(
         self,
         ahead: Callable[[Task], Task],
         todo: Handover[Task],
         ready: Handover[Task],
-        done: Handover[Done | _Broken | None],
+        done: Handover[Done | _Broken | _Left],
     ) -> None:
         """Make tasks ready until there are none; the last one to leave says so."""
         try:
@@ -142,12 +147,12 @@ class Crew(Generic[Task, Done]):
         self._tell_left(left)
 
 
-def _collected(done: Handover[Done | _Broken | None], workers: int) -> Iterator[list[Done]]:
+def _collected(done: Handover[Done | _Broken | _Left], workers: int) -> Iterator[list[Done]]:
     """Yield results until every worker has said that it left; raise what a worker could not handle."""
     while workers:
         batch: list[Done] = []
         for item in done.take(BATCH):
-            if item is None:
+            if isinstance(item, _Left):
                 workers -= 1
             elif isinstance(item, _Broken):
                 if batch:

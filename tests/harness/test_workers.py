@@ -81,6 +81,11 @@ def test_an_interruption_stops_what_workers_wait_for(way):
     assert threading.active_count() == before
 
 
+def test_a_result_may_be_nothing():
+    """None is a result like any other, and not the end of the work."""
+    assert done(Crew(Desk, lambda _task, _desk: None, 2), range(50)) == [None] * 50
+
+
 def test_no_tasks_give_no_results():
     """A run without tasks ends at once."""
     assert done(Crew(Desk, lambda task, desk: task, 4), []) == []
