@@ -35,9 +35,12 @@ def policy_named(text: str) -> Policy:
 
 
 def _value(field: str, text: str) -> object:
-    """Return a field's value: JSON where it is JSON, else the text itself, of a list of names as a list of one."""
+    """Return a field's value: JSON where it is JSON, else the text itself, or the names of a list (`a,b` or `[a, b]`)."""
     try:
         value = json.loads(text)
     except ValueError:
         value = text
-    return value if field not in _NAMES or isinstance(value, list) else [text]
+    if field not in _NAMES or isinstance(value, list):
+        return value
+    inner = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+    return [name.strip() for name in inner.split(",")]

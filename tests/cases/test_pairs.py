@@ -118,6 +118,9 @@ def test_a_policy_is_spelled_on_a_command_line() -> None:
     assert policy_named("strict+ignore_columns=updated_at").ignore_columns == ("updated_at",)
     assert policy_named("strict+ignore_columns=2024").ignore_columns == ("2024",)
     assert policy_named('strict+ignore_columns=["a","b c"]').ignore_columns == ("a", "b c")
+    assert policy_named("strict+ignore_columns=[a, b c]").ignore_columns == ("a", "b c")
+    assert policy_named("strict+ignore_columns=a,b").ignore_columns == ("a", "b")
+    assert policy_named('strict+ignore_columns=["a,b"]').ignore_columns == ("a,b",)
     assert policy_named("cross_dialect+naive_tz=null").naive_tz is None
     assert policy_named("strict+naive_tz=Etc/GMT+1").naive_tz == "Etc/GMT+1"
     assert policy_named('strict+order_keys=[[0,"asc"]]').order_keys == ((0, "asc"),)
