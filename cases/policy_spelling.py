@@ -35,7 +35,7 @@ def policy_named(text: str) -> Policy:
 
 
 def _value(field: str, text: str) -> object:
-    """Return a field's value: JSON where it is JSON, else the text itself, or the names of a list (`a,b` or `[a, b]`)."""
+    """Return a field's value: JSON where it is JSON, else the text itself, or a list of names (`a,b`, `[a, b]`)."""
     try:
         value = json.loads(text)
     except ValueError:

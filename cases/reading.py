@@ -122,6 +122,8 @@ def json_lines(path: Path, *, limit: int = MAX_LINE) -> Iterator[Record]:
         InputError: an unreadable file, a line past `limit` bytes, or a line that is no JSON.
     """
     if not path.is_file():
+        if path.exists():
+            raise InputError("not a regular file", file=path, remedy="Name a file")
         raise InputError("no such file", file=path, remedy="Check the path")
     with path.open("rb") as stream:
         number = 0

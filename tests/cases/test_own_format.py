@@ -354,6 +354,8 @@ def test_predictions_per_dialect_and_trial_are_no_duplicates(tmp_path: Path) -> 
     assert len(read_predictions(tmp_path / "p.json")) == 3
     with pytest.raises(InputError, match="no such file"):
         read_predictions(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match="not a regular file"):
+        read_predictions(tmp_path)
 
 
 def test_the_demo_pack_is_found_by_name() -> None:
