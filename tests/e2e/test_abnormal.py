@@ -295,7 +295,7 @@ def test_full_disk_is_not_a_pass(cli, tmp_path):
         (["--trials", "3"], "Trials are numbered from 0"),
         (["--only", ""], "names nothing"),
         (["--out", "/dev/null/x"], "--out"),
-        (["--dialect", "postgres", "--sandbox", "process", "--engine", "none"], "--sandbox docker"),
+        (["--dialect", "mysql", "--sandbox", "process", "--engine", "none"], "--sandbox docker"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(cli, arguments, said):
