@@ -105,8 +105,10 @@ def test_what_is_asked_wrongly_runs_nothing(cli, tmp_path):
     """An unknown flag, case or dialect is exit 2; a dialect without gold is exit 5."""
     for wrong in (["--fail-on", "ugly"], ["--only", "nobody"], ["--dialects", "oracle"]):
         assert cli("check-cases", "demo", *wrong, "--out", str(tmp_path / "h")).code == 2
-    source = str(pack(tmp_path / "pack"))
-    assert cli("check-cases", source, "--dialects", "mysql", "--out", str(tmp_path / "h")).code == 5
+    folder = pack(tmp_path / "pack")
+    case = {"id": "one", "question": "?", "snapshot": "goods", "gold": {"sqlite": "SELECT 1"}}
+    (folder / "cases.jsonl").write_text(json.dumps(case) + "\n", encoding="utf-8")
+    assert cli("check-cases", str(folder), "--dialects", "mysql", "--out", str(tmp_path / "h")).code == 5
 
 
 @pytest.mark.docker
