@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InfrastructureError, InputError
+from cases.errors import InputError
 from cases.formats.own import HEADER
+from cases.new_folder import new_folder
 from cases.pack import Pack
-from cases.paths import asks
 from cases.snapshot import Snapshot
 from cases.sources.csv_rows import CsvSource
 
@@ -27,30 +26,9 @@ def write_pack(pack: Pack, folder: Path) -> tuple[Path, ...]:
         InputError: something is there already, or the pack holds what our format cannot say.
         InfrastructureError: the folder cannot be written.
     """
-    if asks(folder.exists) and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("something is there already", file=folder, remedy="Name a new folder with --out")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    try:
+    with new_folder(folder) as draft:
         _fill(pack, draft)
-        draft.chmod(0o755)
-        if folder.exists():
-            folder.rmdir()
-        draft.rename(folder)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     return tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
-
-
-def _unwritable(folder: Path, error: OSError) -> InfrastructureError:
-    """Turn a refusal of the file system into one clear line."""
-    message = f"{folder} cannot be written: {error.strerror}"
-    return InfrastructureError(message, remedy="Free some space or name another folder with --out")
 
 
 def _fill(pack: Pack, folder: Path) -> None:

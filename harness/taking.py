@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
+from cases.errors import InputError
+from cases.new_folder import new_folder
 from cases.sources.csv_writing import write_tables
 from dialect_adapters.registry import adapter, names
 from dialect_adapters.taking import Takeable, live_database
@@ -36,27 +35,10 @@ def take(uri: str, folder: Path, *, tables: tuple[str, ...] = ()) -> Taken:
         InfrastructureError: the server does not answer, or the folder cannot be written.
     """
     dialect, engine = _engine(uri)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError("something is there already", file=folder, remedy="Name a new folder with --out")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    try:
-        with live_database(uri, engine.taking, tables=tables) as live:
-            rows = write_tables(draft, live.tables, live.rows)
-            _write_pack(draft, folder.name, dialect, live.tables[0].name)
-            taken = Taken(len(live.tables), rows, live.notes)
-        draft.chmod(0o755)
-        if folder.exists():
-            folder.rmdir()
-        draft.rename(folder)
-    except OSError as error:
-        raise _unwritable(folder, error) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return taken
+    with new_folder(folder) as draft, live_database(uri, engine.taking, tables=tables) as live:
+        rows = write_tables(draft, live.tables, live.rows)
+        _write_pack(draft, folder.name, dialect, live.tables[0].name)
+        return Taken(len(live.tables), rows, live.notes)
 
 
 def _engine(uri: str) -> tuple[str, Takeable]:
@@ -88,9 +70,3 @@ def _write_pack(folder: Path, name: str, dialect: str, table: str) -> None:
     }
     (folder / "pack.yaml").write_text(json.dumps(header, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     (folder / "cases.jsonl").write_text(json.dumps(case, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _unwritable(folder: Path, error: OSError) -> InfrastructureError:
-    """Turn a refusal of the file system into one clear line."""
-    message = f"{folder} cannot be written: {error.strerror}"
-    return InfrastructureError(message, remedy="Free some space or name another folder with --out")

@@ -294,7 +294,7 @@ class Writer:
         """Return a numeral as a number literal: whole where it is whole, else a double."""
         if text.lstrip("+-").isdigit():
             return text.lstrip("+") if not text.startswith("-") else f"({text})"
-        return f"({float(text)!r})" if self.spell.dialect == "" else self.spell.real(repr(float(text)))
+        return self.spell.real(repr(float(text)))
 
     def date_text(self, moment: str, pattern: str) -> str:
         """Return a moment by a strftime pattern."""
