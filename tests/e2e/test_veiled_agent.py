@@ -19,7 +19,8 @@ def answer(request):
     folder, cache, note = Path({folder!r}), Path({cache!r}), Path({note!r})
     seen = []
     for place in (folder, cache):
-        for where, _, names in os.walk(place):
+        for where, inner, names in os.walk(place):
+            inner[:] = [name for name in inner if name != "__pycache__"]
             seen += [f"{{where}}/{{name}}" for name in names if place == cache or "SELECT" in _text(Path(where, name))]
     with note.open("a") as stream:
         stream.write(json.dumps(seen) + "\\n")
