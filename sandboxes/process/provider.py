@@ -39,6 +39,7 @@ from sandboxes.process.sandbox import (
 from sandboxes.process.servers import BUILT, server_plan
 
 _PROGRAM = "{bin}/python3"
+_LONGEST_SOCKET = 107
 _START_SECONDS = 15.0
 _POLL_SECONDS = 0.002
 _EXPIRY_HOURS = 24.0
@@ -208,6 +209,10 @@ def _laid_out(plan: Plan, folder: Path, files: Mapping[str, bytes]) -> tuple[Pla
     if not plan.serves:
         return plan, Endpoint(socket=folder / SOCKET), None
     shared = folder / SOCKET
+    if len(os.fsencode(shared / plan.socket)) > _LONGEST_SOCKET:
+        raise InfrastructureError(
+            f"'{folder.parent}' is too long a path for a server's socket", remedy="Set TMPDIR to a shorter folder"
+        )
     shared.mkdir()
     shared.chmod(0o777)
     for name, content in files.items():

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -80,6 +81,14 @@ def named(ground: Ground) -> str:
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for all tests here: making an image takes seconds."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """Give a folder on a path short enough for a server's socket, which the suite's own may not be."""
+    folder = Path(tempfile.mkdtemp(prefix="jail-", dir="/tmp"))  # noqa: S108 (made private, and short)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(autouse=True)
@@ -378,3 +387,17 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def test_a_path_too_long_for_a_socket_is_told(
+    provider: ProcessProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server cannot make its socket there: one clear line at once, instead of one that does not come up."""
+    long = tmp_path / ("d" * 60)
+    long.mkdir()
+    adapter = PostgresAdapter()
+    image = provider.prepare(adapter, [SNAPSHOT], print)
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    with pytest.raises(SqlassayError, match="too long a path for a server's socket.*TMPDIR"):
+        provider.start(adapter, image, Mode.READ, "run-1")
+    assert not any(path.is_dir() and any(path.iterdir()) for path in long.iterdir())
