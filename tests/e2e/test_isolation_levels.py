@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -91,23 +92,28 @@ def test_asking_overlaps_with_judging(cli, tmp_path):
     assert all(timing["agent_seconds"] >= 0.3 for timing in timings)
 
 
+@pytest.fixture
+def short_folder():
+    """Give a folder on a path short enough for a worker's socket, which the suite's own may not be."""
+    with tempfile.TemporaryDirectory(prefix="iso-", dir="/tmp") as folder:  # noqa: S108 (made private, and short)
+        yield Path(folder)
+
+
 @pytest.mark.jail
 @pytest.mark.parametrize("level", ["run", "case"])
-def test_an_interrupted_run_leaves_no_sandbox(level, tmp_path):
+def test_an_interrupted_run_leaves_no_sandbox(level, tmp_path, short_folder):
     """SIGTERM while statements run and servers boot ahead: exit 130, and no worker process is left."""
     predictions = tmp_path / "predictions.jsonl"
     slow = "WITH RECURSIVE n(a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT count(*) FROM n"
     lines = [json.dumps({"case_id": f"demo-{n:02}", "sql": slow, "route": "sales_db"}) for n in range(1, 12)]
     predictions.write_text("\n".join(lines) + "\n")
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
     process = subprocess.Popen(
         [sys.executable, "-m", "harness.cli", "run", "demo", "--predictions", str(predictions), "--isolation", level,
          "--out", str(tmp_path / "run"), "--jobs", "2"],
         cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, "TMPDIR": str(scratch)},
+        env={**os.environ, "TMPDIR": str(short_folder)},
     )  # fmt: skip
-    folder = scratch / f"sqlassay-{os.geteuid()}"
+    folder = short_folder / f"sqlassay-{os.geteuid()}"
     until = time.monotonic() + 60
     while not (tmp_path / "run" / "manifest.json").exists() and time.monotonic() < until:
         time.sleep(0.1)
