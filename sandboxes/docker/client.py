@@ -72,6 +72,7 @@ def connect(timeout: int = 60) -> Engine:
     from testcontainers.core.docker_client import DockerClient, get_docker_host
 
     address = get_docker_host() or "unix:///var/run/docker.sock"
+    _knock(address)
     try:
         client = DockerClient(timeout=timeout)
         client.client.api.ping()
@@ -80,23 +81,20 @@ def connect(timeout: int = 60) -> Engine:
     return Engine(client.client.api, address, client.host())
 
 
-def _unavailable(address: str) -> EngineUnavailableError:
-    """Return why no engine was reached: its socket is closed to this user, or nothing answers there."""
-    if _is_forbidden(address):
-        message = f"a container engine is at {address}, but this user may not open it"
-        return EngineForbiddenError(message, remedy=FORBIDDEN_LINE)
-    return EngineUnavailableError(f"no container engine answers at {address}", remedy=START_LINE)
-
-
-def _is_forbidden(address: str) -> bool:
-    """Return True where a unix socket exists that this user has no right to connect to."""
+def _knock(address: str) -> None:
+    """Raise where nothing listens on a unix socket: the client would leave its own socket open when it fails there."""
     if not address.startswith("unix://"):
-        return False
+        return
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(address.removeprefix("unix://"))
-        except PermissionError:
-            return True
-        except OSError:
-            return False
-    return False
+        except PermissionError as fault:
+            message = f"a container engine is at {address}, but this user may not open it"
+            raise EngineForbiddenError(message, remedy=FORBIDDEN_LINE) from fault
+        except OSError as fault:
+            raise _unavailable(address) from fault
+
+
+def _unavailable(address: str) -> EngineUnavailableError:
+    """Return that no engine was reached, and what to do."""
+    return EngineUnavailableError(f"no container engine answers at {address}", remedy=START_LINE)

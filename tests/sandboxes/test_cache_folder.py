@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import stat
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 from cases.errors import EngineUnavailableError, InfrastructureError
 from sandboxes.cache import cache_dir, private_folder, write_private
 from sandboxes.checks import machine_findings
-from sandboxes.docker.client import EngineForbiddenError, _unavailable, connect
+from sandboxes.docker.client import EngineForbiddenError, connect
 from sandboxes.engine import _refuse_unless_allowed
 from sandboxes.locks import RunLock, exclusive
 
@@ -120,9 +122,23 @@ def test_socket_that_this_user_may_not_open_is_told_from_one_that_is_silent(tmp_
         assert _as_somebody_else(forbidden) is True
 
 
-def test_socket_that_is_not_there_is_no_matter_of_rights(tmp_path: Path) -> None:
-    """Nothing listens: the remedy is to start an engine."""
-    for address in (f"unix://{tmp_path}/none.sock", "tcp://127.0.0.1:1"):
-        fault = _unavailable(address)
+@pytest.mark.parametrize("silent", ["none.sock", "left.sock", None])
+def test_socket_that_is_not_there_is_no_matter_of_rights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, silent: str | None
+) -> None:
+    """Nothing listens: the remedy is to start an engine, and no socket of ours stays open."""
+    address = f"unix://{tmp_path}/{silent}" if silent else "tcp://127.0.0.1:1"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(tmp_path / "left.sock"))
+    monkeypatch.setenv("DOCKER_HOST", address)
+    gc.collect()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with pytest.raises(EngineUnavailableError) as raised:
+            connect(timeout=2)
+        fault = raised.value
         assert isinstance(fault, EngineForbiddenError) is False
-        assert fault.message == f"no container engine answers at {address}"
+        assert (fault.message, "make engine" in str(fault)) == (f"no container engine answers at {address}", True)
+        del raised, fault
+        gc.collect()
+    assert [str(one.message) for one in told if one.category is ResourceWarning] == []
