@@ -61,7 +61,7 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         predicted, decision = _execute(case, prediction.sql, route.snapshot, flags, desk)
     sandbox_seconds = time.monotonic() - started
     best, execution = _compare(case, gold, predicted, policy, route.snapshot or case.snapshot, desk)
-    verdict, reason = decision or _compared(execution)
+    verdict, reason = decision or _compared(gold, execution)
     shown = best if best is not None and (best.usable or best.status == "native") else None
     evidence = Evidence(
         case=case,
@@ -162,9 +162,9 @@ def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
         return Verdict.UNAVAILABLE, "the case has no gold in this dialect"
     if any(answer.usable for answer in gold):
         return None
-    first = gold[0]
-    if any(answer.infrastructure for answer in gold):
-        return Verdict.INFRASTRUCTURE, f"gold could not be run: {first.failure}"
+    first, lost = gold[0], _lost(gold)
+    if lost is not None:
+        return Verdict.INFRASTRUCTURE, f"gold could not be run: {lost.failure}"
     if first.status != "native":
         return Verdict.UNAVAILABLE, f"no gold in this dialect: {first.failure}"
     kind = "gold_timeout" if first.timed_out else "gold failed"
@@ -214,7 +214,16 @@ def _compare(
         else:
             execution = _one(answer, predicted, policy, snapshot_id, desk)
         pairs.append((answer, execution))
-    return min(pairs, key=lambda pair: distance(pair[1].comparison, pair[1].partial))
+    best, execution = min(pairs, key=lambda pair: distance(pair[1].comparison, pair[1].partial))
+    if _lost(gold) and execution.comparison is not None and execution.comparison.verdict != "match":
+        # The alternative that we could not run might be the one that matches: nothing was decided.
+        return best, Execution(snapshot_id, execution.gold, None)
+    return best, execution
+
+
+def _lost(gold: Sequence[GoldAnswer]) -> GoldAnswer | None:
+    """Return the first accepted gold that could not be run by a fault of ours."""
+    return next((answer for answer in gold if answer.infrastructure), None)
 
 
 def _outcome(answer: GoldAnswer) -> Outcome | None:
@@ -265,8 +274,11 @@ def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, snapshot_id: str, 
     )
 
 
-def _compared(execution: Execution | None) -> Decision:
-    """Return the comparator's verdict as the verdict of the prediction."""
-    if execution is None or execution.comparison is None:
+def _compared(gold: Sequence[GoldAnswer], execution: Execution | None) -> Decision:
+    """Return the comparator's verdict as the prediction's, ours where an accepted gold was lost and none matched."""
+    if execution is not None and execution.comparison is not None:
+        return Verdict(execution.comparison.verdict), execution.comparison.reason
+    lost = _lost(gold)
+    if lost is None:
         raise AssertionError("a prediction without a verdict must have been compared")
-    return Verdict(execution.comparison.verdict), execution.comparison.reason
+    return Verdict.INFRASTRUCTURE, f"an accepted gold could not be run: {lost.failure}"

@@ -18,9 +18,9 @@ def command(run: str, pack: str | None, predictions: str | None, jobs: str | Non
     """Go on with a run that was killed or interrupted.
 
     RUN is a run folder. What its journal says is finished is neither judged nor asked again; the rest runs with the
-    settings of its manifest, and the final files are those of a run that nothing disturbed. Where pack, predictions,
-    agent, image or versions are no longer the same, it is refused and each difference is named (exit 2). A run that
-    is finished ends as it ended then.
+    settings of its manifest, and the final files are those of a run that nothing disturbed. Results that failed on
+    our side (`infrastructure`) are asked again. Where pack, predictions, agent, image or versions are no longer the
+    same, it is refused and each difference is named (exit 2). A run that is finished ends as it ended then.
     """
     from harness.cli.run_command import show
     from harness.cli.screen import screen

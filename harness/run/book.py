@@ -59,7 +59,7 @@ class Book:
 
     def broken_off(self, error: SandboxStartError) -> InfrastructureError:
         """Return the error of a run that ends here because no sandbox comes up: what is kept, and how it goes on."""
-        done = len(read(self.folder.path / JOURNAL).finished)
+        done = len(read(self.folder.path / JOURNAL).kept)
         remedy = f"{error.remedy or 'Mend that'}, then go on by `sqlassay resume {self.folder.path}`"
         return InfrastructureError(f"{error.message}; {done} results are finished and kept", remedy=remedy)
 

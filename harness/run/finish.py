@@ -24,6 +24,7 @@ from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest, RunResult, SandboxFigures, Threshold
 from harness.run.judging import judge_figures
 from harness.store.folder import RunFolder
+from harness.store.journal import ours
 from sandboxes.pool_figures import PoolFigures
 
 WriteReports = Callable[[RunResult, Path], Sequence[Path]]
@@ -57,7 +58,7 @@ def run_result(ending: Ending, folder: str) -> RunResult:
     planned = len(ending.planned)
     code = exit_code(results, held=held, breaches=ending.breaches, interrupted=ending.interrupted, planned=planned)
     accuracy = next((total for total in totals if total.name == "execution_accuracy"), None)
-    line = verdict_line(code, accuracy=accuracy, results=results, notes=_notes(ending, held), planned=planned)
+    line = verdict_line(code, accuracy=accuracy, results=results, notes=_notes(ending, held, results), planned=planned)
     return RunResult(
         manifest=ending.manifest,
         results=results,
@@ -82,14 +83,16 @@ def run_result(ending: Ending, folder: str) -> RunResult:
     )
 
 
-def _notes(ending: Ending, held: Sequence[Threshold]) -> tuple[str, ...]:
+def _notes(ending: Ending, held: Sequence[Threshold], results: Sequence[CaseResult]) -> tuple[str, ...]:
     """Return the short notes the verdict line carries."""
     failed = [
         f"{t.metric} {'has no value' if t.value is None else f'{t.value:.3f}'}, at least {t.minimum:g} was asked"
         for t in held
         if not t.held
     ]
-    return (*failed, *ending.breaches[:1])
+    again = sum(map(ours, results))
+    resumed = [] if not again else [f"`sqlassay resume` asks {'it' if again == 1 else f'all {again}'} again"]
+    return (*failed, *ending.breaches[:1], *resumed)
 
 
 def _silence(judge: Figures | None) -> tuple[str, ...]:
@@ -115,6 +118,7 @@ def finish(run: RunResult, folder: RunFolder, write_reports: WriteReports) -> Ru
         line = f"NOT WHOLE: {error} (exit {int(code)})" if code is ExitCode.INFRASTRUCTURE else run.verdict_line
         problems = (*run.problems, error.message)
         return run.model_copy(update={"exit_code": code, "verdict_line": line, "problems": problems})
-    if not run.interrupted:
+    # A fault of ours leaves the run open: `resume` asks for that result again.
+    if not run.interrupted and not any(map(ours, run.results)):
         folder.end(int(run.exit_code), run.verdict_line)
     return run

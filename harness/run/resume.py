@@ -63,8 +63,11 @@ def resume(path: Path, moved: Moved, screen: Screen, *, write_reports: WriteRepo
             return Finished(ExitCode(found.end[0]), found.end[1])
         places = _places(path, moved)
         config = _config(manifest, places, path, moved)
-        earlier = Earlier(folder, manifest, found.finished, tuple(found.problems), tuple(found.breaches))
-        screen.notice(f"resuming: {len(found.finished)} results are finished and stay")
+        kept = found.kept
+        earlier = Earlier(folder, manifest, kept, tuple(found.problems), tuple(found.breaches))
+        again = len(found.finished) - len(kept)
+        more = f", {again} that failed on our side {'is' if again == 1 else 'are'} asked again" if again else ""
+        screen.notice(f"resuming: {len(kept)} results are finished and stay{more}")
         with _working_in(places.folder):
             pack = load_pack(places.pack, format=places.pack_format)
             if earlier.complete(select(pack, config), config.trials):

@@ -199,7 +199,8 @@ def _broken_alternatives(cases: Sequence[Case], answers: dict[str, tuple[GoldAns
         gold = answers.get(case.id, ())
         if any(answer.usable for answer in gold):
             for number, answer in enumerate(gold, 1):
-                if not answer.usable:
+                # A fault of ours is told where it decides a result, and is gone once that is asked again.
+                if not answer.usable and not answer.infrastructure:
                     yield f"case {case.id}: accepted gold {number} of {len(gold)} failed: {answer.failure}"
 
 

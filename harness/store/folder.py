@@ -81,7 +81,7 @@ class RunFolder:
         found = journal.read(self.path / JOURNAL)
         if found.torn:
             self.journal.drop_torn(found.size)
-        kept = {_rows_name(case_id, trial) for case_id, trial in found.finished}
+        kept = {_rows_name(case_id, trial) for case_id, trial in found.kept}
         for path in (self.path / RELATIONS).glob("*.jsonl.gz"):
             if f"{RELATIONS}/{path.name}" not in kept:
                 path.unlink()

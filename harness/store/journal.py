@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.errors import InfrastructureError, InputError
+from cases.verdicts import Verdict
 from harness.results.case_result import CaseResult, Timing
 
 JOURNAL = "journal.jsonl"
@@ -23,7 +24,10 @@ Key = tuple[str, int]
 
 @dataclass(slots=True)
 class Journalled:
-    """What the whole lines of a journal say; `size` is where the last whole line ends, `torn` what follows it."""
+    """What the whole lines of a journal say; `size` is where the last whole line ends, `torn` what follows it.
+
+    Of a result that stands twice the later line counts: the earlier one was a fault of ours, asked again since.
+    """
 
     finished: dict[Key, tuple[CaseResult, Timing]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
@@ -31,6 +35,11 @@ class Journalled:
     end: tuple[int, str] | None = None
     size: int = 0
     torn: int = 0
+
+    @property
+    def kept(self) -> dict[Key, tuple[CaseResult, Timing]]:
+        """Return what stays when the run is resumed: every result that is no fault of our own."""
+        return {key: pair for key, pair in self.finished.items() if not ours(pair[0])}
 
 
 class Journal:
@@ -152,7 +161,7 @@ def read(path: Path) -> Journalled:
     """Return what a journal's whole lines say; a torn last line (a killed run) is left out.
 
     Raises:
-        InfrastructureError: a line before the last is damaged, or one result stands twice.
+        InfrastructureError: a line before the last is damaged, or a result that was none of our faults stands twice.
     """
     data = path.read_bytes()
     found = Journalled(size=data.rfind(b"\n") + 1)
@@ -178,9 +187,15 @@ def _take(value: Any, found: Journalled) -> None:
         found.end = int(value["end"]["exit_code"]), str(value["end"]["verdict_line"])
     else:
         result, timing = CaseResult.model_validate(value["result"]), Timing.model_validate(value["timing"])
-        if result.key in found.finished:
+        before = found.finished.get(result.key)
+        if before is not None and not ours(before[0]):
             raise ValueError(f"{result.key} stands twice")
         found.finished[result.key] = result, timing
+
+
+def ours(result: CaseResult) -> bool:
+    """Return True where a fault of ours stands for the result: it says nothing about the agent and is asked again."""
+    return result.verdict is Verdict.INFRASTRUCTURE
 
 
 def line(value: Any) -> str:

@@ -107,6 +107,25 @@ def test_a_result_stands_once(tmp_path):
         read(tmp_path / JOURNAL)
 
 
+def test_a_fault_of_ours_is_no_last_word(tmp_path):
+    """A result that failed on our side does not stay: asked again, the later line counts; any other stands once."""
+    path = tmp_path / "run" / JOURNAL
+    lost = result("a").model_copy(update={"verdict": Verdict.INFRASTRUCTURE})
+    broken = result("b").model_copy(update={"verdict": Verdict.GOLD_ERROR})
+    with RunFolder(path.parent) as folder:
+        folder.journal.add_all([(lost, timing("a")), (broken, timing("b")), (lost, timing("a"))])
+        found = read(path)
+        assert (list(found.finished), list(found.kept)) == ([("a", 0), ("b", 0)], [("b", 0)])
+        folder.append(result("a"), timing("a"))
+        assert {key: pair[0].verdict for key, pair in read(path).kept.items()} == {
+            ("a", 0): Verdict.MATCH,
+            ("b", 0): Verdict.GOLD_ERROR,
+        }
+        folder.append(lost, timing("a"))
+    with pytest.raises(InfrastructureError, match=r"journal\.jsonl:5"):
+        read(path)
+
+
 def test_a_breach_outlives_a_kill(tmp_path):
     """What got through is journalled at once, so that a resumed run still ends as a breach; each line stands once."""
     with RunFolder(tmp_path / "run") as folder:
