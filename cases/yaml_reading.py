@@ -31,16 +31,35 @@ class YamlDocument:
         return None
 
 
-def read_yaml(path: Path) -> YamlDocument:
-    """Return a YAML file's only document.
+class FromEnvironment(str):
+    """A text written as `!ENV ${NAME}` or `!ENV ${NAME:default}`: whoever may read the environment fills it in."""
+
+    __slots__ = ()
+
+
+class _WithTemplates(yaml.SafeLoader):
+    """The safe loader that takes `!ENV` texts beside the plain types."""
+
+
+def _template(loader: yaml.SafeLoader, node: yaml.ScalarNode) -> FromEnvironment:
+    """Return a text that the environment fills in."""
+    return FromEnvironment(loader.construct_scalar(node))
+
+
+_WithTemplates.add_constructor("!ENV", _template)
+
+
+def read_yaml(path: Path, *, templates: bool = False) -> YamlDocument:
+    """Return a YAML file's only document; with `templates`, texts marked `!ENV` come as FromEnvironment.
 
     Raises:
         InputError: no UTF-8 text, no YAML, more than one document, an alias, a duplicate key or endless nesting.
     """
     text = read_text(path, limit=MAX_YAML)
-    loader = yaml.SafeLoader("")
+    kind = _WithTemplates if templates else yaml.SafeLoader
+    loader = kind("")
     try:
-        loader = yaml.SafeLoader(text)
+        loader = kind(text)
         node = loader.get_single_node()
         if node is None:
             return YamlDocument(path, None, {(): 1})
