@@ -15,7 +15,7 @@ from cases.presets import preset
 from dialect_adapters.contract import GrammarRules, Limits, Pins
 from harness.metrics.contract import Metric
 from harness.metrics.registry import presets_needed
-from harness.parse.parser import Parser
+from harness.parse.parser import Parser, Readings
 from harness.results.evidence import MetricSettings
 from harness.results.judging import Ask
 from harness.results.parsed import ParsedQuery
@@ -87,8 +87,13 @@ class Desk:
     parser: Parser
     station: Station
 
-    def parse(self, sql: str, snapshot_id: str, catalog: Catalog | None = None) -> ParsedQuery:
-        """Return the facts of one text, its names resolved against the snapshot's catalogue or the one given."""
+    def parse(
+        self, sql: str, snapshot_id: str, catalog: Catalog | None = None, readings: Readings | None = None
+    ) -> ParsedQuery:
+        """Return the facts of one text, its names resolved against the snapshot's catalogue or the one given.
+
+        `readings` keep the facts for the next run; only gold has them.
+        """
         return self.parser.parse(
             sql,
             self.rules.dialect,
@@ -96,4 +101,5 @@ class Desk:
             sqlglot_dialect=self.rules.grammar.sqlglot_dialect,
             cte_scope=self.rules.grammar.cte_scope,
             spellings=self.rules.grammar.spellings,
+            readings=readings,
         )

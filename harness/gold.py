@@ -33,7 +33,8 @@ def answer_statement(case: Case, sql: str, desk: Desk, cache: GoldCache) -> Gold
     Raises:
         SandboxStartError: no gold can be run at all; the run ends.
     """
-    parsed = desk.parse(sql, case.snapshot)
+    image = desk.rules.image.holding(case.snapshot)
+    parsed = desk.parse(sql, case.snapshot, readings=cache.facts.of(image.key, image.catalog(case.snapshot).database))
     verdict = check(parsed, desk.rules.grammar, desk.rules.image.catalog(case.snapshot), profile=case.query_type)
     pins = desk.rules.pins(case, verdict.flags)
     if case.query_type != "dql":

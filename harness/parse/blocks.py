@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from harness.parse.conditions import rows_of
+from harness.parse.grammar import spell
 from harness.parse.resolve import Resolver
 
 _MOST = 60
@@ -69,7 +70,7 @@ class _Reader:
 
     def text(self, node: exp.Expr) -> str:
         """Spell an expression already in normal form."""
-        return str(node.sql(dialect=self._dialect, comments=False))
+        return spell(node, self._dialect)
 
     def normal(self, node: exp.Expr) -> exp.Expr:
         """Return an expression in normal form."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from sqlglot import exp
@@ -56,6 +56,26 @@ def _parser_class(dialect: str) -> Any:
 
     lambdas = {kind: rule for kind, rule in base.LAMBDAS.items() if kind is not TokenType.ARROW}
     return type(base)("Parser", (base,), {"LAMBDAS": lambdas, "_parse_term": term})
+
+
+def spell(node: exp.Expr, dialect: str) -> str:
+    """Return an expression as the dialect spells it, without comments."""
+    if type(node) is exp.Column and _is_bare(node):
+        return _spelled_name(node.this.this, dialect)
+    return str(node.sql(dialect=dialect, comments=False))
+
+
+def _is_bare(column: exp.Column) -> bool:
+    """Return True for a column of one unquoted name: what most expressions in normal form are."""
+    name = column.this
+    unqualified = not any(value for key, value in column.args.items() if key != "this")
+    return unqualified and type(name) is exp.Identifier and isinstance(name.this, str) and not name.args.get("quoted")
+
+
+@lru_cache(maxsize=4096)
+def _spelled_name(name: str, dialect: str) -> str:
+    """Return how the dialect spells a column of one name."""
+    return str(exp.Column(this=exp.Identifier(this=name, quoted=False)).sql(dialect=dialect, comments=False))
 
 
 def message(error: Exception, text: str) -> str:

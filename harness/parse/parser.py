@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import socket
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from harness.parse.frames import receive, send
-from harness.parse.versions import readings
+from harness.parse.versions import readings as readings_of
 from harness.results.blocks import Block, Called, Condition, Selected, SortKey
 from harness.results.exact_set import Parts, Unit
 from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
@@ -33,6 +38,18 @@ _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; from harness.parse.worker import main; main(int(sys.argv[1]), sys.argv[2])"
 )
 _START_SECONDS = 30.0
+
+
+class Readings(Protocol):
+    """Keeps what the parser said of texts of one database between runs, by all that a reading depends on."""
+
+    def read(self, request: str) -> dict[str, Any] | None:
+        """Return the facts kept for a request, None where there are none."""
+        ...
+
+    def write(self, request: str, facts: dict[str, Any]) -> None:
+        """Keep the facts of a request."""
+        ...
 
 
 class Parser:
@@ -81,22 +98,28 @@ class Parser:
         cte_scope: str = "earlier",
         brief: bool = False,
         spellings: Spellings | None = None,
+        readings: Readings | None = None,
     ) -> ParsedQuery:
         """Return the facts about one text; a text that cannot be parsed has `error` set. Never raises on any text.
 
         `cte_scope` is the dialect's own (`GrammarRules`); the default sees the fewest CTEs, hence the most tables.
         `brief` leaves out what the guard does not read (normal forms, order), for twice the pace. `spellings` are the
-        dialect's own too; without them changes that only the engine's own spelling has are errors.
+        dialect's own too; without them changes that only the engine's own spelling has are errors. `readings` keep
+        what is said for the next time; they must be those of the catalogue's database.
         """
         size = len(sql.encode("utf-8", "surrogatepass"))
         if size > MAX_BYTES:
             return ParsedQuery(sql, dialect, "none", error=f"text of {size} bytes is longer than {MAX_BYTES}")
         request = {"sql": sql, "dialect": sqlglot_dialect, "scope": cte_scope, "brief": brief}
+        named = "" if readings is None else json.dumps([_code(), request, repr(spellings), catalog is not None])
+        kept = None if readings is None else readings.read(named)
         with self._lock:
             for attempt in (1, 2):
                 try:
-                    parsed = _query(sql, dialect, self._ask(request, catalog, spellings))
-                    return self._gated(parsed, request, catalog, spellings)
+                    facts = kept if kept is not None else self._ask(request, catalog, spellings)
+                    if readings is not None and kept is None and "error" not in facts:
+                        readings.write(named, facts)
+                    return self._gated(_query(sql, dialect, dict(facts)), request, catalog, spellings)
                 except TimeoutError:
                     self._stop()
                     return ParsedQuery(sql, dialect, "sqlglot", error=f"not parsed within {self._deadline:g} s")
@@ -111,7 +134,7 @@ class Parser:
         self, parsed: ParsedQuery, request: dict[str, Any], catalog: Catalog | None, spellings: Spellings | None
     ) -> ParsedQuery:
         """Return the facts with those of the text's readings where comments of it are code to some versions."""
-        texts = readings(parsed.sql) if spellings is not None and spellings.gated and "/*!" in parsed.sql else ()
+        texts = readings_of(parsed.sql) if spellings is not None and spellings.gated and "/*!" in parsed.sql else ()
         asked = [(text, self._ask({**request, "sql": text}, catalog, spellings)) for text in texts]
         return replace(parsed, readings=tuple(_query(text, parsed.dialect, facts) for text, facts in asked))
 
@@ -172,6 +195,18 @@ class Parser:
             self._process.wait()
         self._sock = None
         self._process = None
+
+
+@cache
+def _code() -> str:
+    """Return what names the code that reads texts: another version may say other facts of the same text."""
+    found = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.glob("*.py")):
+        found.update(file.read_bytes())
+    for package in ("sqlglot", "pglast"):
+        with contextlib.suppress(PackageNotFoundError):
+            found.update(f"{package} {version(package)}".encode())
+    return found.hexdigest()
 
 
 def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:

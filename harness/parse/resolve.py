@@ -32,6 +32,7 @@ class Resolver:
         self.columns = {column.lower() for columns in self.tables.values() for column in columns}
         self._left = _BUDGET
         self._memo: dict[int, Sources] = {}
+        self._outputs: dict[int, Outputs] = {}
         self._envs: dict[int, Mapping[str, Outputs | None]] = {}
 
     def outputs(self, query: exp.Expr, env: Mapping[str, Outputs | None]) -> Outputs | None:
@@ -49,6 +50,7 @@ class Resolver:
             columns: Outputs = []
             for projection in query.expressions:
                 columns.extend(self._projection(projection, sources))
+            self._outputs[id(query)] = columns
             return columns
         if isinstance(query, exp.Values):
             first = query.expressions[0] if query.expressions else None
@@ -57,13 +59,14 @@ class Resolver:
         return None
 
     def sides(self, query: exp.Expr, env: Mapping[str, Outputs | None]) -> list[exp.Expr]:
-        """Return the output expressions of both sides of set operations, left first."""
+        """Return the output expressions of both sides of set operations, left first; those known are not made again."""
         env = self._with_ctes(query, env)
         if isinstance(query, exp.Subquery):
             return self.sides(query.this, env)
         if isinstance(query, exp.SetOperation):
             return [*self.sides(query.left, env), *self.sides(query.right, env)]
-        return [column for _, column in self.outputs(query, env) or []]
+        outputs = self._outputs.get(id(query))
+        return [column for _, column in (self.outputs(query, env) if outputs is None else outputs) or []]
 
     def resolve_rest(self, tree: exp.Expr) -> None:
         """Resolve the queries that stand in expressions, each with the CTEs its nearest resolved query sees."""
@@ -83,13 +86,16 @@ class Resolver:
         while isinstance(node, (exp.Alias, exp.Paren)):
             node = node.this
         copy = node.copy()
-        self._left -= sum(1 for _ in copy.walk())
-        for column in list(copy.find_all(exp.Column)):
+        nodes = list(copy.walk())
+        self._left -= len(nodes)
+        for column in [each for each in nodes if isinstance(each, exp.Column)]:
             replacement = self._column(column, sources)
             if column is copy:
                 copy = replacement
             else:
                 column.replace(replacement)
+        if type(copy) is exp.Column:  # most are: nothing stands in it that could be counted
+            return copy
         for count in list(copy.find_all(exp.Count)):
             if isinstance(count.this, exp.Literal) and not count.this.is_string:
                 count.set("this", exp.Star())

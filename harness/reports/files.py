@@ -7,7 +7,9 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
+
+from pydantic_core import PydanticSerializationError, to_json
 
 from harness.reports.escape import json_text, redact
 
@@ -23,12 +25,25 @@ def write_text(path: Path, text: str) -> Path:
 
 def write_json(path: Path, value: object) -> Path:
     """Write one JSON document in the order its keys were given and return its path."""
-    encoded = json.dumps(portable(value), ensure_ascii=False, indent=2, allow_nan=False)
-    return write_text(path, json_text(encoded))
+    return write_text(path, json_text(_encoded(portable(value))))
+
+
+def _encoded(plain: Json) -> str:
+    """Return indented JSON; the standard library indents in Python, which is most of what many rows would cost."""
+    try:
+        return to_json(plain, indent=2).decode()
+    except (PydanticSerializationError, ValueError):  # half a surrogate pair, which only the caller can spell
+        return json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def portable(value: object) -> Json:
     """Return plain JSON: no login in a connection string, no NaN."""
+    # The exact types first: almost every cell of a report is one of these, and a long run has a million.
+    kind = type(value)
+    if kind is str:
+        return redact(cast(str, value))
+    if kind is dict:
+        return {redact(str(key)): portable(item) for key, item in cast("dict[object, object]", value).items()}
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import hashlib
 import json
 import logging
-import secrets
-from contextlib import suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,10 +13,12 @@ from typing import Protocol
 from cases.errors import InputError
 from cases.relation import Relation
 from cases.typed_json import relation_from_json, relation_to_json
+from harness.store.facts_cache import FactsCache
+from harness.store.kept_files import KeptFiles
 
 FORMAT = 1
-_DRAFTS = "drafts"
 _REWRITES = "rewrites"
+_FACTS = "facts"
 
 _log = logging.getLogger("sqlassay.gold")
 
@@ -75,10 +74,8 @@ class GoldCache:
         """Keep answers in `folder`, or only in memory where it is None."""
         self._folder = folder
         self._memory: dict[str, KeptGold] = {}
-        self._told = False
-        self._drafts = None if folder is None else folder / _DRAFTS
-        if self._drafts is not None:
-            _drop_drafts(self._drafts)
+        self._files = None if folder is None else KeptFiles(folder, ".json.gz")
+        self.facts = FactsCache(None if folder is None else folder / _FACTS)
 
     @property
     def rewrites(self) -> Path | None:
@@ -88,9 +85,9 @@ class GoldCache:
     def read(self, key: GoldKey) -> KeptGold | None:
         """Return the kept answer, None where there is none or its file is damaged (it is then written anew)."""
         kept = self._memory.get(key.digest)
-        if kept is not None or self._folder is None:
+        if kept is not None or self._files is None:
             return kept
-        path = self._path(key)
+        path = self._files.path(key.digest)
         try:
             value = json.loads(gzip.decompress(path.read_bytes()))
             probe = value["probe"]
@@ -112,42 +109,11 @@ class GoldCache:
         if answer.relation is None:
             return
         self._memory[key.digest] = KeptGold(answer.relation, answer.probe, answer.seconds)
-        if self._drafts is None:
+        if self._files is None:
             return
         value = {
             "relation": relation_to_json(answer.relation),
             "probe": None if answer.probe is None else relation_to_json(answer.probe),
             "seconds": answer.seconds,
         }
-        path = self._path(key)
-        scratch = self._drafts / f"{key.digest}.{secrets.token_hex(4)}"
-        try:
-            for folder in (self._drafts, path.parent):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with scratch.open("xb") as stream:
-                # Held while it is written: a draft that nobody holds is what a killed run left.
-                fcntl.flock(stream, fcntl.LOCK_EX)
-                stream.write(gzip.compress(json.dumps(value).encode(), mtime=0))
-                stream.flush()
-                scratch.replace(path)
-        except OSError as error:
-            if not self._told:
-                _log.warning("gold could not be kept for the next run: %s", error)
-            self._told = True
-            with suppress(OSError):
-                scratch.unlink(missing_ok=True)
-
-    def _path(self, key: GoldKey) -> Path:
-        """Return the file of one key."""
-        if self._folder is None:
-            raise AssertionError("a cache in memory has no files")
-        digest = key.digest
-        return self._folder / digest[:2] / f"{digest}.json.gz"
-
-
-def _drop_drafts(drafts: Path) -> None:
-    """Remove the half-written answers of killed runs: those that no process holds."""
-    for path in drafts.glob("*"):
-        with suppress(OSError), path.open("rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            path.unlink(missing_ok=True)
+        self._files.write(key.digest, gzip.compress(json.dumps(value).encode(), mtime=0))
