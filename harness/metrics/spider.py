@@ -108,7 +108,7 @@ def hardness(parts: Parts) -> str:
     first += max(0, len(parts.tables) - 1) + words.count("or") + sum(unit.operator == "like" for unit in units)
     nested = sum(len(unit.nested) for unit in units) + len(parts.sets)
     # The published count takes a NOT, and the words between HAVING's conditions, for aggregates; levels are kept so.
-    aggregates = sum(bool(name) for name, _ in (*parts.select, *parts.order_by))
+    aggregates = sum(bool(name) for name, _ in (*parts.select, *parts.order_by)) + parts.order_aggregates
     aggregates += sum(unit.negated for unit in (*parts.where, *parts.having)) + len(parts.having_by)
     others = (aggregates > 1) + (len(parts.select) > 1) + (len(parts.where) > 1) + (len(parts.group_by) > 1)
     if nested == 0 and first <= 1 and others == 0:
@@ -120,14 +120,21 @@ def hardness(parts: Parts) -> str:
 
 
 def _pair(evidence: Evidence) -> tuple[Parts, Parts] | Score:
-    """Return both queries by clause; a prediction that cannot be read has no clause."""
+    """Return both queries by clause; a prediction that cannot be read has no clause.
+
+    A gold that the published script reads is compared as the script does: what it cannot read of a prediction counts
+    as empty. Any other gold, which the script cannot score at all, is compared by the trees of both.
+    """
     gold, predicted = evidence.gold_parsed, evidence.predicted_parsed
-    if gold is None or gold.parts is None:
+    if gold is None or (gold.published is None and gold.parts is None):
         why = gold.error if gold is not None and gold.error is not None else "there is no gold query to compare with"
         return Score(None, why)
     if evidence.verdict in {Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE}:
         return Score(None, f"not scored: {evidence.verdict.value}")
-    return gold.parts, _EMPTY if predicted is None or predicted.parts is None else predicted.parts
+    if gold.published is not None:
+        return gold.published, (predicted.published if predicted is not None else None) or _EMPTY
+    assert gold.parts is not None
+    return gold.parts, (predicted.parts if predicted is not None else None) or _EMPTY
 
 
 def exact_set_match(evidence: Evidence, _ask: Ask | None = None) -> Score:
@@ -141,7 +148,8 @@ def exact_set_match(evidence: Evidence, _ask: Ask | None = None) -> Score:
     equal = predicted is not _EMPTY and matches(gold, predicted)
     reason = "every clause is the same" if equal else f"apart: {', '.join(apart) or 'tables'}"
     if predicted is _EMPTY:
-        reason = "the prediction cannot be read as a query"
+        why = evidence.predicted_parsed.unpublished if evidence.predicted_parsed is not None else ""
+        reason = f"the prediction cannot be read as a query{f': {why}' if why else ''}"
     return Score(float(equal), reason, (*scores.items(), ("hardness", hardness(gold))))
 
 

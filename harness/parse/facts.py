@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -17,6 +17,7 @@ from harness.parse.exact_set import parts_of
 from harness.parse.grammar import message, parse, tokenize
 from harness.parse.lexmap import lexmap, nesting
 from harness.parse.order import order_facts
+from harness.parse.published import published
 from harness.parse.resolve import Resolver
 from harness.parse.scope import folds_quoted, tables_of, written
 from harness.parse.second import second_reading
@@ -39,6 +40,7 @@ def facts_of(
     dialect: str,
     tables: dict[str, list[str]] | None,
     *,
+    keys: Sequence[Sequence[str]] = (),
     scope: str = "earlier",
     brief: bool = False,
     spellings: Spelled = NONE,
@@ -48,6 +50,9 @@ def facts_of(
     `brief` leaves out what only metrics and comparison read: normal forms, order and the text written anew.
     """
     facts: dict[str, Any] = {"parser": PARSER}
+    if not brief and tables:
+        # Before anything else: the published script reads some texts that no engine does.
+        facts["published"] = published(sql, tables, keys)
     try:
         facts.update(_facts(sql, dialect, tables, scope=scope, brief=brief, spellings=spellings))
     except SqlglotError as error:

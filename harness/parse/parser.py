@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from harness.parse.frames import receive, send
+from harness.parse.keys import foreign_keys
 from harness.parse.versions import readings as readings_of
 from harness.results.blocks import Block, Called, Condition, Selected, SortKey
 from harness.results.exact_set import Parts, Unit
@@ -148,7 +149,8 @@ class Parser:
         key = None if catalog is None else self._remember(catalog)
         if catalog is not None and key not in self._sent:
             tables = {table.name.lower(): [column.name for column in table.columns] for table in catalog.tables}
-            send(sock, {"catalog": key, "tables": tables})
+            keys = foreign_keys(catalog.ddl)
+            send(sock, {"catalog": key, "tables": tables, "keys": keys})
             self._sent.add(cast(int, key))
         if spellings != self._spelled:
             rules: list[Any] = [[], [], False, [], ""]
@@ -213,7 +215,7 @@ def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
     """Build the frozen value from the worker's plain facts."""
     order, second = facts.pop("order", None), facts.pop("second", None)
     tables = frozenset(TableRef(*ref) for ref in facts.pop("tables", ()))
-    parts = facts.pop("parts", None)
+    parts, published = facts.pop("parts", None), facts.pop("published", {"unread": "no schema is known"})
     blocks = tuple(_block(each) for each in facts.pop("blocks", ()))
     plain = {name: _frozen(name, value) for name, value in facts.items()}
     return ParsedQuery(
@@ -223,6 +225,8 @@ def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
         order=None if order is None else _order(order),
         second=None if second is None else _second(second),
         parts=None if parts is None else _parts(parts),
+        published=None if "unread" in published else _parts(published),
+        unpublished=published.get("unread", ""),
         blocks=blocks,
         **plain,
     )
@@ -285,9 +289,11 @@ def _parts(facts: dict[str, Any]) -> Parts:
         sets=tuple((kind, _parts(other)) for kind, other in facts["sets"]),
         direction=facts["direction"],
         limit=facts["limit"],
+        order_aggregates=facts.get("order_aggregates", 0),
     )
 
 
 def _unit(facts: dict[str, Any]) -> Unit:
     """Build one condition."""
-    return Unit(facts["negated"], facts["operator"], facts["left"], tuple(map(_parts, facts["nested"])))
+    nested = tuple(map(_parts, facts["nested"]))
+    return Unit(facts["negated"], facts["operator"], facts["left"], nested, facts.get("compared", ""))

@@ -34,7 +34,7 @@ def main(descriptor: int, dialect: str) -> None:
 
 def _serve(sock: socket.socket, dialect: str) -> None:
     """Answer one text after the other; catalogues are kept by their key, spellings until others come."""
-    catalogs: dict[int, dict[str, list[str]]] = {}
+    catalogs: dict[int, tuple[dict[str, list[str]], list[list[str]]]] = {}
     spellings = NONE
     facts_of("SELECT 1", dialect, None)
     send(sock, "ready")
@@ -44,18 +44,19 @@ def _serve(sock: socket.socket, dialect: str) -> None:
         except EOFError:
             return
         if "tables" in request:
-            catalogs[request["catalog"]] = request["tables"]
+            catalogs[request["catalog"]] = request["tables"], request["keys"]
             continue
         if "spellings" in request:
             spellings = Spelled(*request["spellings"])
             continue
         # Should the parent be gone while a text loops, the default action of the alarm ends this process.
         signal.alarm(_ORPHAN_SECONDS)
-        tables = catalogs.get(request["use"])
+        tables, keys = catalogs.get(request["use"], (None, []))
         answer = facts_of(
             request["sql"],
             request["dialect"],
             tables,
+            keys=keys,
             scope=request["scope"],
             brief=request["brief"],
             spellings=spellings,

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One condition without its values: negated, operator, left side, and the queries it compares with."""
+    """One condition without its values: negated, operator, left side, and the queries it compares with.
+
+    `compared` are those queries as the published script compares them, "" in the reading of the tree.
+    """
 
     negated: bool
     operator: str
     left: str
     nested: tuple[Parts, ...] = ()
+    compared: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,8 @@ class Parts:
 
     `select` and `order_by` are (aggregate or "", expression). `on`, `where` and `having` are conditions, the fields
     ending in `_by` the words between them. `derived` are the queries in FROM, `sets` the set operation that follows
-    (kind and its right side). DISTINCT and values are left out, as the published rule does.
+    (kind and its right side), `order_aggregates` counts those of ORDER BY that stand within its expressions. DISTINCT
+    and values are left out, as the published rule does.
     """
 
     select: tuple[tuple[str, str], ...] = ()
@@ -38,3 +43,4 @@ class Parts:
     direction: str = ""
     limit: bool = False
     sets: tuple[tuple[str, Parts], ...] = ()
+    order_aggregates: int = 0

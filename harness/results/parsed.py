@@ -82,7 +82,8 @@ class ParsedQuery:
     `written` are name and schema of the tables a statement changes, makes or drops.
     `readings` are the facts of the text without its version-gated comments, then with more and more of them read.
     `columns` are the names of the schema's columns it reads, aliases seen through and stars expanded, `stars` how many
-    of its queries select everything, `parts` the first statement by clause where it is a query.
+    of its queries select everything, `parts` the first statement by clause where it is a query, `published` the same as
+    Spider's published script reads it, None where it cannot, `unpublished` then the reason.
     `blocks` are the facts of every SELECT, the outermost first.
     """
 
@@ -120,4 +121,6 @@ class ParsedQuery:
     columns: tuple[str, ...] = ()
     stars: int = 0
     parts: Parts | None = None
+    published: Parts | None = None
+    unpublished: str = ""
     blocks: tuple[Block, ...] = ()
