@@ -44,8 +44,8 @@ reads the parsed text and the rows that came, not the engine's plan.""",
 `soft_f1` pairs distinct rows in their order (the published script pairs them in the order of a hash),
 `soft_f1_any_order` pairs them at best. Both compare cells within a pair by membership, as published.""",
     "spider": """\
-Equal to the published script, score for score, on every prediction the tests compare (tests/tables/spider_published.yaml
-has the odd ways it reads a text). Values and DISTINCT aside, each clause is all or nothing. Columns tied by a foreign
+Equal to the published script, score for score, on every prediction the tests compare; the odd ways it reads a text
+are rows of tests/tables/spider_published.yaml. Values and DISTINCT aside, each clause is all or nothing. Columns tied by a foreign
 key have one name; where a schema declares none, those that a join makes equal. A prediction its grammar does not read
 (an alias of a column, LEFT JOIN, IS NULL, `<>`) has no clause and matches nothing, and the reason names the word; a
 gold it does not read is compared by the trees of both sides. The details name the gold's hardness: easy, medium, hard
