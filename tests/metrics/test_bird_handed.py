@@ -1,0 +1,110 @@
+"""EX and soft F1 on the handed predictions are what BIRD's published rules give."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cases.case import Case, Prediction
+from cases.outcome import Rows
+from cases.presets import preset
+from cases.relation import Column, Relation
+from cases.verdicts import Verdict
+from harness.compare import compare
+from harness.metrics import bird
+from harness.results.evidence import Evidence, Execution
+
+_ROOT = Path(__file__).parents[2]
+_DATA = _ROOT.parent / "shared" / "data" / "text2sql"
+_WANTED = yaml.safe_load((_ROOT / "tests" / "tables" / "bird_published.yaml").read_text(encoding="utf-8"))["bird"]
+_SECONDS = 20.0
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[str, str], Rows | None]]:
+    """What runs a statement on a handed database, None where it fails."""
+    opened: dict[str, sqlite3.Connection] = {}
+
+    def run_one(database: str, sql: str) -> Rows | None:
+        """Run one statement, read only."""
+        if database not in opened:
+            file = _DATA / "databases" / database / f"{database}.sqlite"
+            opened[database] = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
+            opened[database].text_factory = lambda raw: raw.decode(errors="ignore")
+        end = time.monotonic() + _SECONDS
+        opened[database].set_progress_handler(lambda: time.monotonic() > end, 10_000)
+        try:
+            with closing(opened[database].execute(sql)) as cursor:
+                rows = tuple(cursor.fetchall())
+                return Rows(Relation(tuple(Column(each[0]) for each in cursor.description), rows), 0.0)
+        except sqlite3.Error:
+            return None
+
+    yield run_one
+    for connection in opened.values():
+        connection.close()
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Return a file's objects."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not _DATA.is_dir(), reason="the handed data is not beside the project")
+@pytest.mark.parametrize("system", sorted(_WANTED))
+def test_the_scores_are_the_published_rules(run: Callable[[str, str], Rows | None], system: str) -> None:
+    """Each prediction's EX is the equality of the sets of rows, and the sum of soft F1 is the script's."""
+    predictions = {
+        row["case_id"]: row["sql"] for row in _lines(_DATA / "predictions" / "spider_dev" / f"{system}.jsonl")
+    }
+    ran, matched, shared = 0, 0, 0.0
+    for row in _lines(_DATA / "cases" / "spider_dev.jsonl"):
+        gold, predicted = run(row["db"], row["gold"]["sqlite"]), run(row["db"], predictions[row["id"]])
+        assert gold is not None
+        if predicted is None:
+            continue
+        compared = compare(gold.relation, predicted.relation, preset("bird"))
+        evidence = Evidence(
+            case=Case(id=row["id"], question="?", snapshot="s"),
+            dialect="sqlite",
+            prediction=Prediction(case_id=row["id"], sql=predictions[row["id"]]),
+            verdict=Verdict(compared.verdict),
+            reason=compared.reason,
+            policy=preset("bird"),
+            executions=(Execution("s", gold, predicted, compared, others=(("bird", compared),)),),
+        )
+        correct, soft = (metric.compute(evidence, None).value for metric in (bird.EXECUTION_ACCURACY, bird.SOFT_F1))
+        assert correct == float(set(gold.relation.rows) == set(predicted.relation.rows)), row["id"]
+        assert soft is not None
+        ran, matched, shared = ran + 1, matched + int(correct), shared + soft
+    wanted = _WANTED[system]
+    assert (ran, matched) == (wanted["ran"], wanted["matched"])
+    assert shared == pytest.approx(wanted["soft_f1"], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "reward"),
+    [
+        (5.0, 1.25),
+        (2.0, 1.25),
+        (1.99, 1.0),
+        (1.0, 1.0),
+        (0.99, 0.75),
+        (0.5, 0.75),
+        (0.49, 0.5),
+        (0.25, 0.5),
+        (0.24, 0.25),
+    ],
+)
+def test_the_rewards_are_the_published_steps(ratio: float, reward: float) -> None:
+    """A ratio of gold to predicted seconds earns the published reward."""
+    assert bird.reward(ratio) == reward
