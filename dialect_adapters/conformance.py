@@ -24,6 +24,8 @@ from cases.verdicts import FailureKind
 from dialect_adapters.conformance_data import ALL_TYPES, BIG_ROWS, MARKER, VALUES, WIDE_BYTES, same
 from dialect_adapters.contract import Adapter, Endpoint, Limits, Pins, Role, Session
 from dialect_adapters.execute import Executed, execute
+from dialect_adapters.explaining import Planning
+from dialect_adapters.timing import Paces
 
 LIMITS = Limits(timeout=10.0)
 SLOW = (
@@ -299,3 +301,33 @@ class ExecutionConformance:
     def _quote(self, bench: Bench) -> str:
         """Return the quotation mark of identifiers."""
         return bench.adapter.rules.identifier_quotes[0]
+
+    def test_a_plan_says_what_is_read_whole_and_runs_nothing(self, bench: Bench) -> None:
+        """Where the engine tells its plans, a scan is told from a look-up, and no row is read for it."""
+        if not isinstance(bench.adapter, Planning):
+            return
+        plans = bench.adapter.plans
+
+        def whole(sql: str) -> list[bool]:
+            """Return for each table read whether it is read from end to end."""
+            return [scan.whole for scan in plans.read(bench.rows(plans.ask + sql)).scans]
+
+        assert whole("SELECT name FROM big") == [True]
+        assert whole("SELECT name FROM big WHERE name = 'x'") == [True]
+        assert whole("SELECT name FROM big WHERE id = 7") in ([False], [])
+        assert whole("SELECT 1 AS one") == []
+        begun = time.monotonic()
+        assert True in whole(SLOW)
+        assert time.monotonic() - begun < LIMITS.timeout
+
+    def test_two_queries_are_timed_in_turn(self, bench: Bench) -> None:
+        """A query that does more takes longer by the clock there is, and a failure is told."""
+        server = bench.server
+        paces = Paces(lambda: server.open("alpha", Role.READER, Pins()), server.kill, server.died_of_memory)
+        much = "SELECT count(*) AS n FROM big a, big b WHERE a.id < b.id AND b.id < 300"
+        paced = paces.in_turn((much, LIMITS), ("SELECT count(*) AS n FROM big WHERE id = 1", LIMITS), 3)
+        assert paced.failure == ""
+        assert len(paced.rounds) == 3
+        assert sorted(first > second > 0 for first, second in paced.rounds)[1:] == [True, True]
+        failed = paces.in_turn((much, LIMITS), ("SELECT nothing FROM big", LIMITS), 3)
+        assert (failed.rounds, failed.failure.partition(":")[0]) == ((), "error")

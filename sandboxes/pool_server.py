@@ -11,6 +11,7 @@ from cases.outcome import Failure, Outcome
 from cases.verdicts import FailureKind
 from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Renewing, Role, Session, SessionLostError
 from dialect_adapters.execute import Change, Workshop, execute, execute_change
+from dialect_adapters.timing import Paced, Paces
 from sandboxes.contract import Sandbox, SnapshotImage
 from sandboxes.fingerprint import Fingerprint
 
@@ -84,6 +85,27 @@ class PooledServer:
         )
         drift = self._watch.after(suspect=flagged or executed.tainted)
         return Ran(executed.outcome, executed.tainted or bool(drift) or _exhausted(executed.outcome), drift)
+
+    def timed(
+        self, snapshot_id: str, first: tuple[str, Limits], second: tuple[str, Limits], rounds: int, pins: Pins
+    ) -> tuple[Paced, tuple[str, ...]]:
+        """Time two queries in turn as the snapshot's reader; return the seconds and what they were found to change.
+
+        Raises:
+            SandboxLostError: the server died and neither our deadline nor a resource limit explains it.
+        """
+        self.used = True
+        database = self.image.catalog(snapshot_id).database
+        self._watch.before(snapshot_id, second[0])
+        sandbox = self.sandbox
+        paces = Paces(
+            lambda: sandbox.open(database, Role.READER, pins),
+            sandbox.kill,
+            sandbox.died_of_memory,
+            own_clock=pins.clock is None,  # an engine whose clock stands still times nothing
+        )
+        paced = paces.in_turn(first, second, rounds)
+        return paced, self._watch.after(suspect=paced.tainted)
 
     def change(self, snapshot_id: str, change: Change, limits: Limits, pins: Pins) -> Outcome:
         """Run one untrusted change on this WRITE-mode server and return what it left; the server is spent then.

@@ -16,6 +16,7 @@ from cases.isolation import IsolationLevel
 from cases.outcome import Failure, Outcome
 from dialect_adapters.contract import Limits, Mode, Pins
 from dialect_adapters.execute import Change
+from dialect_adapters.timing import Paced
 from sandboxes.contract import SnapshotImage
 from sandboxes.pool import Pool
 from sandboxes.pool_server import PooledServer, Ran
@@ -114,6 +115,25 @@ class Station:
 
         level: IsolationLevel = "run" if again else "statement"
         return self._tried(attempt, _Wanted(self._image.holding(snapshot_id), Mode.WRITE, level))
+
+    def timed(
+        self, snapshot_id: str, first: tuple[str, Limits], second: tuple[str, Limits], rounds: int, pins: Pins
+    ) -> Paced:
+        """Time two queries in turn on a server that nothing has run on, thrown away afterwards whatever the level.
+
+        Raises:
+            InfrastructureError: no sandbox comes up, or it was lost under a statement that is not to blame.
+        """
+        self.rest()
+        server = self._pool.lease(self._image.holding(snapshot_id), self._mode, fresh=True)
+        try:
+            paced, drift = server.timed(snapshot_id, first, second, rounds, pins)
+        finally:
+            self._pool.release(server, again=False)
+        if drift:
+            self._drift.extend(drift)
+            self._pool.note(drift)
+        return paced
 
     def rest(self) -> None:
         """End what belongs to one case: its server, where it has one of its own, is thrown away."""

@@ -22,6 +22,7 @@ from dialect_adapters.contract import (
 from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, open_session
 
 if TYPE_CHECKING:
+    from dialect_adapters.explaining import PlanRules
     from dialect_adapters.taking import TakingRules
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
@@ -66,6 +67,13 @@ class PostgresAdapter:
         from dialect_adapters.postgres.spelling import PostgresSpelling
 
         return PostgresSpelling()
+
+    @property
+    def plans(self) -> PlanRules:
+        """Return how the engine's plan of a query is asked for and read."""
+        from dialect_adapters.postgres.plan import PLANS
+
+        return PLANS
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:

@@ -9,8 +9,10 @@ import psycopg
 
 from cases.errors import InputError
 from cases.relation import Relation
+from cases.verdicts import FailureKind
 from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
 from dialect_adapters.postgres.clock import check_clock, set_clock
+from dialect_adapters.postgres.plan import TIMED, seconds_of
 from dialect_adapters.postgres.values import relation_of
 from dialect_adapters.postgres.wire import Wire
 
@@ -54,6 +56,13 @@ class PostgresSession:
         self._wire.deadline(limits.timeout + _GRACE)
         raw = self._wire.extended(sql, limits)
         return relation_of(raw)
+
+    def seconds(self, sql: str, limits: Limits) -> float:
+        """Run exactly one query and return the seconds of the engine's own clock, its rows dropped by the server."""
+        try:
+            return seconds_of(self.fetch(TIMED + sql, limits))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            raise StatementError(FailureKind.ERROR, f"the engine gave no times: {error}") from error
 
     def commit(self) -> None:
         """Keep what was done; deferred constraints are checked here."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
+    from dialect_adapters.explaining import PlanRules
     from dialect_adapters.rearranged import RowOrder
     from dialect_adapters.sqlite.determinism import Probe
     from dialect_adapters.transpile.causes import Difference
@@ -63,6 +64,13 @@ class SqliteAdapter:
         from dialect_adapters.sqlite.reading import read
 
         return read(sql, facts)
+
+    @property
+    def plans(self) -> PlanRules:
+        """Return how the engine's plan of a query is asked for and read."""
+        from dialect_adapters.sqlite.plan import PLANS
+
+        return PLANS
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import math
 import socket
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC
-from typing import Any
+from typing import Any, TypeVar
 
 from cases.errors import InfrastructureError
 from cases.relation import Column, Kind, Relation, Row
 from cases.verdicts import FailureKind
 from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
+
+Answer = TypeVar("Answer")
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0
@@ -78,17 +81,34 @@ class SqliteSession:
         """
         request: dict[str, Any] = {"op": "fetch", "sql": sql, "timeout": limits.timeout, "rows": limits.rows}
         request |= {"result_bytes": limits.result_bytes, "cell_bytes": limits.cell_bytes}
+        return self._run(request, limits, lambda: self._result(limits))
+
+    def seconds(self, sql: str, limits: Limits) -> float:
+        """Run exactly one query in the worker and return its seconds there; no row leaves the worker."""
+        request: dict[str, Any] = {"op": "seconds", "sql": sql, "timeout": limits.timeout}
+        request["cell_bytes"] = limits.cell_bytes
+        return self._run(request, limits, self._timed)
+
+    def _run(self, request: dict[str, Any], limits: Limits, answer: Callable[[], Answer]) -> Answer:
+        """Send one statement and return what the answer is read as."""
         request["begin"], self._begin = self._begin, ""  # one message less to wait for
         self._busy = True
         try:
             self._sock.settimeout(limits.timeout + ANSWER_GRACE)
             self._send(request)
-            relation = self._result(limits)
+            found = answer()
         except SessionLostError:
             self._explain_loss()
             raise
         self._busy = False
-        return relation
+        return found
+
+    def _timed(self) -> float:
+        """Return the seconds that the next frame tells."""
+        seconds = self._receive()[0].get("seconds")
+        if not isinstance(seconds, float) or not 0 <= seconds < math.inf:
+            raise SessionLostError("the worker sent no seconds")
+        return seconds
 
     def rollback(self) -> None:
         """End the transaction; where the statement's process was ended, its transaction ended with it."""

@@ -1,0 +1,75 @@
+"""MySQL's plan of a query (`EXPLAIN FORMAT=JSON`): the tree of iterators of MySQL 9, or the older query block."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from cases.plan import QueryPlan, Scan
+from cases.relation import Json, Relation
+from dialect_adapters.explaining import PlanRules
+
+_NOT_NULL = re.compile(r"\(*[^()' ]+ is not null\)*(?: and \(*[^()' ]+ is not null\)*)*")
+"""What the optimiser adds to a join's columns: it picks nothing that the text asks for."""
+
+_WHOLE = frozenset({"table", "count_rows", "index_scan"})
+_BLOCK_WHOLE = frozenset({"ALL", "index"})
+_BLOCK_MADE = ("materialized_from_subquery", "materialized")
+
+
+def plan_of(answer: Relation) -> QueryPlan:
+    """Return what a plan says; raises ValueError, LookupError, TypeError or AttributeError where it is none."""
+    cell = answer.rows[0][0]
+    document = json.loads(cell.text if isinstance(cell, Json) else str(cell))
+    if "query_block" in document:
+        return _of_block(document["query_block"])
+    nodes = list(_nodes(document["query_plan"]))
+    scans = tuple(_scan(node, narrowed) for node, narrowed in nodes if "schema_name" in node)
+    return QueryPlan(scans, joined=any("join_type" in node for node, _ in nodes))
+
+
+def _nodes(root: dict[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Yield every node with whether a condition above it picks among its rows."""
+    left = [(root, False)]
+    while left:
+        node, narrowed = left.pop()
+        yield node, narrowed
+        condition = node.get("condition") if node.get("access_type") == "filter" else None
+        below = narrowed or (condition is not None and not _NOT_NULL.fullmatch(condition))
+        lists = (value for value in node.values() if isinstance(value, list))
+        left.extend((one, below) for value in lists for one in reversed(value) if isinstance(one, dict))
+
+
+def _scan(node: dict[str, Any], narrowed: bool) -> Scan:
+    """Return one reading of a table of the database; what has no schema is made by the query itself."""
+    whole = node.get("index_access_type", node["access_type"]) in _WHOLE
+    return Scan(str(node["table_name"]), whole=whole, narrowed=narrowed or not whole)
+
+
+def _of_block(block: dict[str, Any]) -> QueryPlan:
+    """Return what a plan of the older form says, the one that MariaDB has."""
+    parts = list(_parts(block))
+    tables = [value for key, value in parts if key == "table" and "access_type" in value]
+    scans = tuple(
+        Scan(str(table["table_name"]), whole=whole, narrowed=not whole or "attached_condition" in table)
+        for table in tables
+        if not any(name in table for name in _BLOCK_MADE)
+        for whole in (table["access_type"] in _BLOCK_WHOLE,)
+    )
+    return QueryPlan(scans, joined=any(key == "nested_loop" for key, _ in parts))
+
+
+def _parts(block: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every object in a document with the key it stands under, itself or in a list."""
+    left = [("query_block", block)]
+    while left:
+        name, found = left.pop()
+        yield name, found
+        for key, value in reversed(found.items()):
+            items = value if isinstance(value, list) else [value]
+            left.extend((key, one) for one in reversed(items) if isinstance(one, dict))
+
+
+PLANS = PlanRules("EXPLAIN FORMAT=JSON ", plan_of)
