@@ -51,7 +51,8 @@ class Wire:
 
     def deadline(self, seconds: float) -> None:
         """Let no single read or write wait longer than this."""
-        self._socket.settimeout(seconds)
+        if seconds != self._socket.gettimeout():
+            self._socket.settimeout(seconds)
 
     def close(self) -> None:
         """Close the copy."""

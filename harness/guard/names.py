@@ -102,6 +102,8 @@ class Names:
         database = frozenset() if self.catalog is None else frozenset({self.catalog.database.lower()})
         homes = self.rules.default_schemas or database
         allowed = [place for place, every in places.items() if every]
+        if not allowed:  # most packs: the engine's own names, thousands, need not be looked through
+            return frozenset()
         engines = self.rules.known_functions - self.rules.functions
         bare = [name for schema, name in allowed if schema in homes and name not in engines]
         return frozenset({*allowed, *((None, name) for name in bare)})
@@ -262,7 +264,7 @@ def call_trouble(
     column lists a name heads, and not one more may be written. Functions of the snapshot that its pack allows pass.
     """
     hidden = frozenset[str]() if names.visible is None else names.rules.catalogue_functions
-    allowed = (names.rules.functions | names.rules.paren_words | keywords) - hidden
+    known = (names.rules.functions, names.rules.paren_words, keywords)
     heads = Counter(list_names)
     # The first word of a statement is a verb, never a call.
     for index, token in enumerate(tokens[1:-1], 1):
@@ -273,7 +275,8 @@ def call_trouble(
         if (schema, token.text) in names.allowed_calls and qualified is (schema is not None):
             continue
         # A routine may have the name of a function or keyword of the engine's and be the one that is called.
-        ours = token.text in allowed and token.text not in names.shadows
+        allowed = token.text not in hidden and any(token.text in each for each in known)
+        ours = allowed and token.text not in names.shadows
         if ours and not qualified and (token.kind == "word" or token.text in names.rules.functions):
             continue
         if keywords and _is_method(tokens, index):
