@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable
-from datetime import timedelta
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from cases.errors import InputError
 from cases.policy import Policy
-from cases.relation import Interval, Json, Relation, Row
+from cases.relation import Relation, Row
 from harness.compare.peer_spider import PeerUnavailableError, spider_equal
 from harness.compare.peer_spider2 import spider2_equal
 from harness.compare.peer_sqlas import sqlas_score
+from harness.results.fetched import as_fetched, dict_rows
 from harness.results.verdicts import Comparison
 
 Said: TypeAlias = tuple[Literal["match", "mismatch"], str, str]
@@ -36,51 +35,13 @@ def peer_comparison(gold: Relation, pred: Relation, policy: Policy, *, ordered: 
         )
     flags = ("vacuous",) if not gold.rows and not pred.rows else ()
     try:
-        verdict, rule, note = peer(_as_fetched(gold), _as_fetched(pred), ordered)
+        verdict, rule, note = peer(as_fetched(gold), as_fetched(pred), ordered)
     except (TypeError, ValueError, ArithmeticError, IndexError, PeerUnavailableError) as error:
         reason = f"{policy.peer} has no verdict: {type(error).__name__}: {error}"
         return Comparison("undecided", "peer_unavailable", reason, policy.digest, flags=flags)
     relation = "equal" if verdict == "match" else "different"
     reason = f"{relation} by the rule of {policy.peer}{note and f': {note}'}"
     return Comparison(verdict, rule, reason, policy.digest, flags=flags)
-
-
-def _as_fetched(relation: Relation) -> Relation:
-    """Return the rows as a peer's own driver hands them over: lists, documents and durations as Python's, NaN anew.
-
-    Two fetches never share a NaN object, and a NaN equals itself only where the object is shared.
-    """
-    if not any(type(cell) in _SPECIAL for row in relation.rows for cell in row):
-        return relation
-    rows = tuple(tuple(_fetched(cell) for cell in row) for row in relation.rows)
-    return Relation(relation.columns, rows)
-
-
-_SPECIAL = frozenset({float, Decimal, tuple, Json, Interval})
-
-
-def _fetched(cell: object) -> object:
-    """Return one cell as a driver hands it over."""
-    match cell:
-        case float():
-            return float("nan") if math.isnan(cell) else cell
-        case Decimal():
-            return Decimal("NaN") if cell.is_nan() else cell
-        case tuple():
-            return [_fetched(item) for item in cell]
-        case Interval():
-            return timedelta(days=30 * cell.months + cell.days, microseconds=cell.microseconds)
-        case Json():
-            return _document(cell)
-    return cell
-
-
-def _document(cell: Json) -> object:
-    """Return a JSON document as Python's value, its text where it is none."""
-    try:
-        return json.loads(cell.text)
-    except (ValueError, RecursionError):
-        return cell.text
 
 
 def _said(equal: bool, rule: str, note: str = "") -> Said:  # noqa: FBT001 (one positional fact)
@@ -94,24 +55,18 @@ def bird(gold: Relation, pred: Relation, _: bool) -> Said:
 
 
 def evalbench(gold: Relation, pred: Relation, _: bool) -> Said:
-    """EvalBench set_match: rows are dicts by column name, so equal names collapse; their value sets are equal.
+    """EvalBench set_match: the sets of rows are equal; rows with documents are compared as a bag, names included.
 
     Whatever goes wrong inside counts as different: the peer catches every error and scores 0.
     """
     try:
-        ours, theirs = _dict_rows(gold), _dict_rows(pred)
+        ours, theirs = dict_rows(gold), dict_rows(pred)
         if any(isinstance(value, dict | list) for row in (*ours, *theirs) for value in row.values()):
             left, right = (Counter(_frozen(row) for row in rows) for rows in (ours, theirs))
             return _said(left == right, "evalbench")
         return _said({tuple(row.values()) for row in ours} == {tuple(row.values()) for row in theirs}, "evalbench")
     except (TypeError, ValueError, ArithmeticError) as error:
         return _said(False, "evalbench", f"it fails inside and scores 0: {error}")  # noqa: FBT003 (the verdict)
-
-
-def _dict_rows(relation: Relation) -> list[dict[str, object]]:
-    """Return rows as dicts by column name; of two equal names the last value stays."""
-    names = [column.name for column in relation.columns]
-    return [dict(zip(names, row, strict=True)) for row in relation.rows]
 
 
 def _frozen(value: object) -> object:

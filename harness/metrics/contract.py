@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from harness.results.case_result import ScoreRecord
 from harness.results.evidence import Evidence, MetricSettings, Score
 from harness.results.judging import Ask
 
@@ -18,7 +19,8 @@ class Metric:
     `needs` names the evidence to collect (gold, plan, timings:k, extra_snapshots, schema, judge, answer, steps,
     policy:PRESET for a comparison under that preset). `range` is the lowest and highest value; `citation` says where
     the definition comes from. `options` are the names `--metric-option` may set for it; `check` refuses wrong values
-    with an InputError before anything runs.
+    with an InputError before anything runs. `across` is for a metric of several trials: given the records of one case's
+    trials in their order, it returns them with their scores once all have run.
     """
 
     name: str
@@ -30,3 +32,4 @@ class Metric:
     higher_is_better: bool = True
     options: tuple[str, ...] = ()
     check: Callable[[MetricSettings], None] | None = None
+    across: Callable[[Sequence[ScoreRecord]], Sequence[ScoreRecord]] | None = None

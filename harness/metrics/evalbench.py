@@ -1,4 +1,4 @@
-"""EvalBench's scorers, 0 to 100, right by their own documents; `set_match_compat` is the number EvalBench prints."""
+"""EvalBench's scorers, 0 to 100, right by their own documents; `evalbench_compat` has the numbers EvalBench prints."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def _share(common: int, of: set[tuple[object, ...]], other: set[tuple[object, ..
     return common / len(of) if of else float(not other)
 
 
-def _check_recall(settings: MetricSettings) -> None:
+def check_recall(settings: MetricSettings, metric: str = _RECALL) -> None:
     """Refuse a score type nobody knows."""
-    if settings.option(_RECALL, "score_type", "recall") not in ("recall", "precision"):
-        raise InputError("score_type is recall or precision", field=f"{_RECALL}.score_type", remedy="Give one of them")
+    if settings.option(metric, "score_type", "recall") not in ("recall", "precision"):
+        raise InputError("score_type is recall or precision", field=f"{metric}.score_type", remedy="Give one of them")
 
 
 def _under(preset: str) -> Callable[[Evidence, Ask | None], Score]:
@@ -123,7 +123,7 @@ def _changed(evidence: Evidence) -> Score | None:
 def regexp_matcher(evidence: Evidence, _ask: Ask | None = None) -> Score:
     """Score 100 where the statement matches one of the patterns; the options ask for all, the whole, or none."""
     settings = evidence.settings
-    patterns = _patterns(settings)
+    patterns = patterns_of(settings, _REGEXP)
     if not patterns:
         return Score(None, f"no pattern was given: --metric-option '{_REGEXP}.regexp_string_list=[PATTERN]'")
     if evidence.verdict in {Verdict.INFRASTRUCTURE, Verdict.OUT_OF_SCOPE}:
@@ -140,28 +140,32 @@ def regexp_matcher(evidence: Evidence, _ask: Ask | None = None) -> Score:
     return Score(100.0 * holds, f"{len(matched)} of {len(patterns)} patterns match")
 
 
-def _patterns(settings: MetricSettings) -> Sequence[str]:
-    """Return the patterns to match; one text is a list of one."""
-    given = settings.option(_REGEXP, "regexp_string_list") or ()
+def patterns_of(settings: MetricSettings, metric: str) -> Sequence[str]:
+    """Return the patterns a metric is to match; one text is a list of one."""
+    given = settings.option(metric, "regexp_string_list") or ()
     return (
         [given] if isinstance(given, str) else [str(each) for each in given] if isinstance(given, list | tuple) else []
     )
 
 
-def _check_patterns(settings: MetricSettings) -> None:
+def check_patterns(settings: MetricSettings, metric: str = _REGEXP) -> None:
     """Refuse patterns that are none, and switches that are neither true nor false."""
-    for pattern in _patterns(settings):
+    given = settings.option(metric, "regexp_string_list")
+    if not isinstance(given, str | list | tuple | None):
+        remedy = "Give a list of regular expressions"
+        raise InputError(f"{given!r} is no list of patterns", field=f"{metric}.regexp_string_list", remedy=remedy)
+    for pattern in patterns_of(settings, metric):
         try:
             re.compile(pattern)
         except re.error as error:
             raise InputError(
                 f"'{pattern}' is no regular expression: {error}",
-                field=f"{_REGEXP}.regexp_string_list",
+                field=f"{metric}.regexp_string_list",
                 remedy="Write it as Python's re does",
             ) from error
     for name in ("invert_results", "match_all_patterns", "match_whole_query"):
-        if not isinstance(settings.option(_REGEXP, name, default=False), bool):
-            raise InputError(f"{name} is true or false", field=f"{_REGEXP}.{name}", remedy="Give one of them")
+        if not isinstance(settings.option(metric, name, default=False), bool):
+            raise InputError(f"{name} is true or false", field=f"{metric}.{name}", remedy="Give one of them")
 
 
 def _metric(
@@ -172,7 +176,7 @@ def _metric(
     options: tuple[str, ...] = (),
 ) -> Metric:
     """Return one scorer as a metric."""
-    checks = {"regexp_matcher": _check_patterns, "recall_match": _check_recall}
+    checks = {"regexp_matcher": check_patterns, "recall_match": check_recall}
     return Metric(
         name=f"evalbench.{name}",
         needs=frozenset(needs),
@@ -207,7 +211,7 @@ SET_MATCH = _metric(
 SET_MATCH_COMPAT = _metric(
     "set_match_compat",
     _under("evalbench"),
-    "100 if EvalBench's own set_match says so, equal column names collapsed, else 0",
+    "100 if EvalBench's own set_match says so else 0",
     "gold",
     "policy:evalbench",
 )

@@ -38,6 +38,7 @@ _SPIDER = (
 )
 _EVALBENCH = (
     *("exact_match", "returned_sql", "executable_sql", "regexp_matcher", "llmrater", "recall_match", "set_match"),
+    "consistency",
 )
 
 
@@ -76,6 +77,12 @@ def metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
 
 
 def profile(name: str) -> tuple[str, ...]:
+def across_trials(names: Sequence[str]) -> tuple[Metric, ...]:
+    """Return those of the named metrics that are found from several trials; one that is gone by now is passed over."""
+    there = installed()
+    return tuple(metric for metric in metrics([name for name in names if name in there]) if metric.across is not None)
+
+
     """Return the metrics one profile stands for; `all` is every installed one.
 
     Raises:

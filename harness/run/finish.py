@@ -20,6 +20,7 @@ from harness.aggregate import (
     verdict_line,
 )
 from harness.judges import Figures
+from harness.metrics.registry import across_trials
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest, RunResult, SandboxFigures, Threshold
 from harness.run.judging import judge_figures
@@ -51,7 +52,7 @@ class Ending:
 def run_result(ending: Ending, folder: str) -> RunResult:
     """Return the run as every report reads it; results are in case order whatever the finishing order."""
     pairs = [ending.finished[key] for key in ending.planned if key in ending.finished]
-    results = tuple(result for result, _ in pairs)
+    results = _across_trials([result for result, _ in pairs], ending.manifest.metrics)
     timings = tuple(timing for _, timing in pairs)
     totals = tuple(aggregate(results, name) for name in ending.manifest.metrics)
     held = thresholds(ending.declared, totals)
@@ -84,6 +85,21 @@ def run_result(ending: Ending, folder: str) -> RunResult:
 
 
 def _notes(ending: Ending, held: Sequence[Threshold], results: Sequence[CaseResult]) -> tuple[str, ...]:
+def _across_trials(results: Sequence[CaseResult], metrics: Sequence[str]) -> tuple[CaseResult, ...]:
+    """Return the results with the scores of those metrics that compare the trials of a case."""
+    scored = list(results)
+    for metric in across_trials(metrics):
+        trials: dict[str, list[int]] = {}
+        for index, result in enumerate(scored):
+            if metric.name in result.scores:
+                trials.setdefault(result.case_id, []).append(index)
+        for places in trials.values():
+            records = metric.across([scored[at].scores[metric.name] for at in places]) if metric.across else ()
+            for at, record in zip(places, records, strict=True):
+                scored[at] = scored[at].model_copy(update={"scores": {**scored[at].scores, metric.name: record}})
+    return tuple(scored)
+
+
     """Return the short notes the verdict line carries."""
     failed = [
         f"{t.metric} {'has no value' if t.value is None else f'{t.value:.3f}'}, at least {t.minimum:g} was asked"

@@ -28,8 +28,8 @@ _FAMILIES = {
 }
 _NOTES = {
     "evalbench": """\
-Scores go from 0 to 100. `set_match_compat` is the number EvalBench itself prints, `set_match` what its document
-says. Recall is the share of the gold's rows, precision that of the prediction's (EvalBench has them swapped). A
+Scores go from 0 to 100. A `_compat` metric is the number EvalBench 1.20 itself prints, the other one what its document
+says. `consistency` compares the trials of a case (`--trials`). Recall is the share of the gold's rows, precision that of the prediction's (EvalBench has them swapped). A
 change is compared by the state it leaves. Patterns are given as `--metric-option
 'evalbench.regexp_matcher.regexp_string_list=["(?i)group by"]'` and match the statement with its white space
 collapsed.""",

@@ -14,9 +14,10 @@ import yaml
 from made_evidence import Maker
 
 from cases.outcome import Failure, Rows
-from harness.metrics import evalbench, sqlas_context, sqlas_results, sqlas_safety
+from harness.metrics import evalbench, evalbench_compat, sqlas_context, sqlas_results, sqlas_safety
 from harness.metrics.contract import Metric
 from harness.results.evidence import Evidence
+from harness.results.fetched import dict_rows
 
 _TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "side_by_side.yaml").read_text(encoding="utf-8"))
 _PAIRS: list[dict[str, Any]] = _TABLE["pairs"]
@@ -44,6 +45,7 @@ _EVALBENCH: tuple[Metric, ...] = (
     evalbench.SET_MATCH,
     evalbench.SET_MATCH_COMPAT,
     evalbench.REGEXP_MATCHER,
+    *evalbench_compat.METRICS,
 )
 
 
@@ -61,7 +63,9 @@ def _evidence(maker: Maker, pair: dict[str, Any]) -> Evidence:
         pair["predicted"],
         question=pair.get("question", "?"),
         answer=pair.get("answer"),
-        options={"evalbench.regexp_matcher.regexp_string_list": [_PATTERN]},
+        options={
+            f"evalbench.{name}.regexp_string_list": [_PATTERN] for name in ("regexp_matcher", "regexp_matcher_compat")
+        },
     )
 
 
@@ -113,10 +117,9 @@ def _evalbench(maker: Maker, pair: dict[str, Any]) -> dict[str, float]:
     for sql in (pair["gold"], predicted):
         found = maker.run(sql)
         error = found.message if isinstance(found, Failure) else None
-        errors.append(error or (None if sql else "empty"))
+        errors.append(error if sql else None)  # an empty statement is never run there
         relation = found.relation if isinstance(found, Rows) else None
-        names = [column.name for column in relation.columns] if relation else []
-        rows.append([dict(zip(names, row, strict=True)) for row in relation.rows] if relation else [])
+        rows.append(dict_rows(relation) if relation else [])
     given = ("?", pair["gold"], "dql", rows[0], "", errors[0], predicted, rows[1], "", errors[1])
     scorers = {
         "exact_match": exactmatcher.ExactMatcher({}),
@@ -124,10 +127,12 @@ def _evalbench(maker: Maker, pair: dict[str, Any]) -> dict[str, float]:
         "executable_sql": executablesql.ExecutableGenerationScore({}),
         "recall_match": recallmatcher.RecallMatcher({}),
         "set_match": setmatcher.SetMatcher({}),
-        "set_match_compat": setmatcher.SetMatcher({}),
         "regexp_matcher": generatedqueryregexpmatcher.GeneratedQueryRegexpMatcher({"regexp_string_list": [_PATTERN]}),
     }
-    return {name: float(scorer.compare(*given)[0]) for name, scorer in scorers.items()}
+    said = {name: float(scorer.compare(*given)[0]) for name, scorer in scorers.items()}
+    if pair["predicted"] is None:  # EvalBench asks no scorer then
+        said = dict.fromkeys(said, 0.0)
+    return said | {f"{name}_compat": value for name, value in said.items()}
 
 
 def _sides(
