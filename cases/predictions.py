@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cases.case import Prediction
+from cases.compact import settle
 from cases.errors import InputError
 from cases.faults import Faults
 from cases.pack import Pack
@@ -22,7 +23,9 @@ def predictions_of(path: Path, pack: Pack) -> tuple[Prediction, ...]:
         InputError: a malformed file, or one whose rows are not those of the pack.
     """
     foreign = foreign_form(path)
-    return foreign(path, pack) if foreign is not None else read_predictions(path)
+    found = foreign(path, pack) if foreign is not None else read_predictions(path)
+    settle(found)
+    return found
 
 
 def read_predictions(path: Path) -> tuple[Prediction, ...]:

@@ -6,6 +6,7 @@ import logging
 from functools import cache, partial
 from pathlib import Path
 
+from cases.compact import settle
 from cases.errors import InputError
 from cases.extensions import installed, load
 from cases.formats.contract import Format
@@ -67,11 +68,23 @@ def load_pack(path: Path, *, format: str | None = None) -> Pack:  # noqa: A002 (
         InputError: nothing there, no format recognises it, or the pack is malformed.
     """
     found = find_pack(str(path))
-    if format is not None:
-        return pack_format(format).load(found)
+    pack = _reader(found, format).load(found)
+    settle(pack.cases)
+    settle(pack.inline_predictions)
+    return pack
+
+
+def _reader(path: Path, named: str | None) -> Format:
+    """Return the format named, or the first one that recognises what is there.
+
+    Raises:
+        InputError: no such format, or none recognises it.
+    """
+    if named is not None:
+        return pack_format(named)
     # The readers that take nearly any file of their kind ask last.
     for name in sorted(names(), key=lambda name: (getattr(pack_format(name), "fallback", False), name)):
-        if pack_format(name).detect(found):
-            return pack_format(name).load(found)
+        if pack_format(name).detect(path):
+            return pack_format(name)
     remedy = f"Name the format: {', '.join(names())}; a folder needs a pack.yaml"
     raise InputError("no format recognises this pack", file=path, remedy=remedy)

@@ -39,6 +39,8 @@ _BOOT = (
     "import sys; sys.path[:] = sys.argv[3:]; from harness.parse.worker import main; main(int(sys.argv[1]), sys.argv[2])"
 )
 _START_SECONDS = 30.0
+_NAME = 64
+"""Texts shorter than this are likely to be names."""
 
 
 class Readings(Protocol):
@@ -213,6 +215,7 @@ def _code() -> str:
 
 def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
     """Build the frozen value from the worker's plain facts."""
+    _share(facts)
     order, second = facts.pop("order", None), facts.pop("second", None)
     tables = frozenset(TableRef(*ref) for ref in facts.pop("tables", ()))
     parts, published = facts.pop("parts", None), facts.pop("published", {"unread": "no schema is known"})
@@ -230,6 +233,17 @@ def _query(sql: str, dialect: str, facts: dict[str, Any]) -> ParsedQuery:
         blocks=blocks,
         **plain,
     )
+
+
+def _share(facts: Any) -> None:
+    """Let equal short texts be one: a run holds the facts of all its gold, which name the same few tables."""
+    for place, value in facts.items() if isinstance(facts, dict) else enumerate(facts):
+        kind = type(value)
+        if kind is str:
+            if len(value) < _NAME:
+                facts[place] = sys.intern(value)
+        elif kind is list or kind is dict:
+            _share(value)
 
 
 def _second(facts: dict[str, Any]) -> SecondReading:

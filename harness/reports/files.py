@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -24,8 +24,37 @@ def write_text(path: Path, text: str) -> Path:
 
 
 def write_json(path: Path, value: object) -> Path:
-    """Write one JSON document in the order its keys were given and return its path."""
-    return write_text(path, json_text(_encoded(portable(value))))
+    """Write one JSON document in the order its keys were given and return its path.
+
+    An object's iterators are written as lists, a row at a time, so that a long run's rows are never all in memory.
+    """
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        for part in _members(value) if isinstance(value, dict) and value else _rendered(value, ""):
+            stream.write(json_text(part))
+        stream.write("\n")
+    return path
+
+
+def _members(value: Mapping[object, object]) -> Iterator[str]:
+    """Yield an object's text in parts."""
+    lead = "{\n  "
+    for key, item in value.items():
+        yield f"{lead}{_encoded(redact(str(key)))}: "
+        yield from _rendered(item, "  ")
+        lead = ",\n  "
+    yield "\n}"
+
+
+def _rendered(value: object, indent: str) -> Iterator[str]:
+    """Yield the text of one value at a depth; a line end in JSON text is never part of a string."""
+    if not isinstance(value, Iterator):
+        yield _encoded(portable(value)).replace("\n", f"\n{indent}")
+        return
+    lead = f"[\n{indent}  "
+    for row in value:
+        yield lead + _encoded(portable(row)).replace("\n", f"\n{indent}  ")
+        lead = f",\n{indent}  "
+    yield "[]" if lead.startswith("[") else f"\n{indent}]"
 
 
 def _encoded(plain: Json) -> str:

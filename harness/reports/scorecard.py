@@ -20,7 +20,7 @@ def write(run: RunResult, folder: Path) -> tuple[Path, ...]:
     return (write_json(folder / NAME, scorecard(run)),)
 
 
-def scorecard(run: RunResult) -> dict[str, Json]:
+def scorecard(run: RunResult) -> dict[str, object]:
     """Return the totals, the trials and one pattern a case; what could not be scored is counted apart."""
     by_case: defaultdict[str, list[CaseResult]] = defaultdict(list)
     for result in run.results:
@@ -44,7 +44,7 @@ def scorecard(run: RunResult) -> dict[str, Json]:
             "breaches": len(run.breaches),
         },
         "trials": _trials(scored),
-        "patterns": [_pattern(timings, case, rows) for case, rows in by_case.items()],
+        "patterns": (_pattern(timings, case, rows) for case, rows in by_case.items()),
         "exit_code": int(run.exit_code),
         "verdict_line": run.verdict_line,
     }

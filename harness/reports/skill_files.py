@@ -31,12 +31,12 @@ def write(run: RunResult, folder: Path) -> tuple[Path, ...]:
         _rows(run, folder / ROUTING, skill_rows.routing_row, ("routing",), {}),
         _rows(run, folder / STRUCTURE, skill_rows.structure_row, ("structural",), {"weights": weights}),
         _rows(run, folder / COMPARISON, skill_rows.comparison_row, _PRIMARY[2:], {"policy": policy}),
-        write_json(folder / ANALYSIS, analysis(run)),
+        write_json(folder / ANALYSIS, {**analysis(run), "rows": map(_reasoning, run.results)}),
     )
 
 
 def analysis(run: RunResult) -> dict[str, Json]:
-    """Return the aggregate report: means with n, disagreement, diagnoses by cause, blocks and a row per result."""
+    """Return the aggregate report but for its rows: means with n, disagreement, diagnoses by cause, and blocks."""
     return {
         **figures.header_json(run),
         "aggregate_scores": {name: figures.aggregate_json(run.aggregate(name)) for name in _PRIMARY},
@@ -50,7 +50,6 @@ def analysis(run: RunResult) -> dict[str, Json]:
         "problems": list(run.problems),
         "exit_code": int(run.exit_code),
         "verdict_line": run.verdict_line,
-        "rows": [_reasoning(result) for result in run.results],
     }
 
 
@@ -77,8 +76,7 @@ def _rows(
     """Write one per-row file: header, the means it is about, then a row a result in case order."""
     means: dict[str, Json] = {name: figures.aggregate_json(run.aggregate(name)) for name in metrics}
     scores: dict[str, Json] = {"aggregate_scores": means} if metrics else {}
-    rows: list[Json] = [row(result) for result in run.results]
-    return write_json(path, {**figures.header_json(run), **extra, **scores, "rows": rows})
+    return write_json(path, {**figures.header_json(run), **extra, **scores, "rows": map(row, run.results)})
 
 
 def _disagreement(run: RunResult) -> dict[str, Json]:

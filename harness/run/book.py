@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cases.case import Case
+from cases.compact import Shared
 from cases.errors import InfrastructureError, SandboxStartError
 from harness.judges import Figures
 from harness.results.case_result import CaseResult, Timing
@@ -25,13 +26,15 @@ class Book:
     def __init__(self, folder: RunFolder, earlier: Earlier | None) -> None:
         """Begin with what an earlier part of this run has finished and noted."""
         self.folder = folder
-        self.finished: dict[Key, tuple[CaseResult, Timing]] = dict(earlier.finished) if earlier else {}
+        self.finished: dict[Key, tuple[CaseResult, Timing]] = {}
         self.problems: list[str] = list(earlier.problems) if earlier else []
         self.breaches: list[str] = list(earlier.breaches) if earlier else []
         self.interrupted = False
         self.sandboxes: PoolFigures | None = None
         self.judge: Figures | None = None
         self._noted = len(self.problems)
+        self._shared = Shared()
+        self._take(earlier.finished.values() if earlier else ())
 
     def is_open(self, case: Case, trial: int) -> bool:
         """Return True where this case and trial is not finished."""
@@ -66,4 +69,9 @@ class Book:
     def finish(self, finished: Sequence[tuple[CaseResult, Timing]]) -> None:
         """Take finished results; they are on disk when this returns."""
         self.folder.journal.add_all(finished)
-        self.finished.update((result.key, (result, timing)) for result, timing in finished)
+        self._take(finished)
+
+    def _take(self, finished: Iterable[tuple[CaseResult, Timing]]) -> None:
+        """Keep results for the reports, what they have alike once."""
+        settled = ((self._shared.settle(result), self._shared.settle(timing)) for result, timing in finished)
+        self.finished.update((result.key, (result, timing)) for result, timing in settled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -118,9 +119,10 @@ def _phases(
         gold |= borrowed
         book.problem(traces)
     pairs = [(case, trial) for case in left for trial in range(config.trials) if book.is_open(case, trial)]
-    tasks = [_Task(case, trial, gold.get(case.id, ())) for case, trial in pairs]
+    tasks = deque(_Task(case, trial, gold.get(case.id, ())) for case, trial in pairs)
+    gold.clear()  # from here on each task holds its own, and goes once it is judged
     with bench.pool() as pool:
-        bench.warm(pool, [task.case for task in tasks], config.jobs)
+        bench.warm(pool, [case for case, _ in pairs], config.jobs)
         # The first prediction server is up before the manifest is written: it says how this run is really
         # isolated, and a sandbox that cannot start ends the run here instead of failing every case.
         written = manifest(config, pack, cases, bench, asker, bench.isolation(pool))
@@ -206,7 +208,7 @@ def _broken_alternatives(cases: Sequence[Case], answers: dict[str, tuple[GoldAns
 
 def _prediction_phase(
     config: RunConfig,
-    tasks: Sequence[_Task],
+    tasks: deque[_Task],
     bench: Bench,
     pool: Pool,
     asker: Asker,
@@ -214,6 +216,7 @@ def _prediction_phase(
     screen: Screen,
 ) -> None:
     """Judge every case and trial that is not finished; each result is on disk before it is counted."""
+    total = len(tasks)
 
     def ask(task: _Task) -> _Task:
         """Return the task with the agent's answer to it."""
@@ -239,7 +242,7 @@ def _prediction_phase(
                         book.folder.store_relations(done.result, _sides(done))
                 book.finish([(done.result, done.timing) for done in batch])
                 counted += len(batch)
-                screen.progress("predictions", counted, len(tasks))
+                screen.progress("predictions", counted, total)
         pool.settle()
     finally:  # an interrupted run, too, says what was found to have changed
         book.breach(pool.drift)

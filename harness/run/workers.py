@@ -7,6 +7,7 @@ the workers: a bounded number of tasks is made ready while others are executed, 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -67,13 +68,16 @@ class Crew(Generic[Task, Done]):
         self._asking = 0
 
     def work(self, tasks: Sequence[Task]) -> Generator[list[Done], None, None]:
-        """Yield results as they finish, all that are there at once; on any way out the threads are gone first."""
+        """Yield results as they finish, all that are there at once; on any way out the threads are gone first.
+
+        A deque of tasks is emptied.
+        """
         jobs = max(1, min(self._jobs, len(tasks)))
         todo: Handover[Task] = Handover(max(1, len(tasks)))
         ready: Handover[Task] = Handover(2 * jobs) if self._ahead is not None else todo
         done: Handover[Done | _Broken | _Left] = Handover(4 * BATCH)
         self._left = len(tasks)
-        for task in tasks:
+        for task in _given(tasks):
             todo.put(task)
         todo.end()
         threads = [self._thread("worker", n, self._worker, ready, done) for n in range(jobs)]
@@ -145,6 +149,15 @@ class Crew(Generic[Task, Done]):
             self._left -= 1
             left = self._left
         self._tell_left(left)
+
+
+def _given(tasks: Sequence[Task]) -> Iterator[Task]:
+    """Yield every task; a deque gives its tasks away, so that each is let go of once it is done."""
+    if not isinstance(tasks, deque):
+        yield from tasks
+        return
+    while tasks:
+        yield tasks.popleft()
 
 
 def _collected(done: Handover[Done | _Broken | _Left], workers: int) -> Iterator[list[Done]]:

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from pydantic import BaseModel
+
 from cases.errors import InputError
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest
@@ -102,12 +104,12 @@ class RunFolder:
         head = {"format": 1, "case_id": result.case_id, "trial": result.trial}
         lines = [line({**head, **side_to_json(side)}) for side in sides]
         if lines:
-            self._write_bytes(_rows_name(*result.key), gzip.compress("".join(lines).encode(), mtime=0))
+            self._write_bytes(_rows_name(*result.key), (gzip.compress("".join(lines).encode(), mtime=0),))
 
     def finish(self, results: Iterable[CaseResult], timings: Iterable[Timing]) -> None:
         """Write results.jsonl (case order, no clocks) and timings.jsonl."""
-        self._write(RESULTS, "".join(line(r.model_dump(mode="json")) for r in results))
-        self._write(TIMINGS, "".join(line(t.model_dump(mode="json")) for t in timings))
+        self._write_lines(RESULTS, results)
+        self._write_lines(TIMINGS, timings)
 
     def end(self, exit_code: int, verdict_line: str) -> None:
         """Say that the run is finished; where it was found is not needed any more, and names this machine's folders."""
@@ -122,16 +124,20 @@ class RunFolder:
 
     def _write(self, name: str, text: str) -> None:
         """Write one text file whole, on disk when it is there: not even a power cut leaves half of it."""
-        self._write_bytes(name, text.encode(), durable=True)
+        self._write_bytes(name, (text.encode(),), durable=True)
 
-    def _write_bytes(self, name: str, content: bytes, *, durable: bool = False) -> None:
+    def _write_lines(self, name: str, records: Iterable[BaseModel]) -> None:
+        """Write a line a record as they come, as durable."""
+        self._write_bytes(name, (line(one.model_dump(mode="json")).encode() for one in records), durable=True)
+
+    def _write_bytes(self, name: str, content: Iterable[bytes], *, durable: bool = False) -> None:
         """Write one file through a scratch name, so that no half file is ever seen."""
         path = self.path / name
         scratch = path.with_name(path.name + _DRAFT)
         try:
             path.parent.mkdir(mode=0o700, exist_ok=True)
             with scratch.open("wb") as stream:
-                stream.write(content)
+                stream.writelines(content)
                 if durable:
                     stream.flush()
                     os.fsync(stream.fileno())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass, field
 
 import pytest
@@ -89,6 +90,13 @@ def test_a_result_may_be_nothing():
 def test_no_tasks_give_no_results():
     """A run without tasks ends at once."""
     assert done(Crew(Desk, lambda task, desk: task, 4), []) == []
+
+
+def test_a_deque_gives_its_tasks_away():
+    """Tasks that are given as a deque are let go of one by one: nothing holds those that are done."""
+    tasks = deque(range(20))
+    assert sorted(done(Crew(Desk, lambda task, _desk: task, 2), tasks)) == list(range(20))
+    assert not tasks
 
 
 def test_a_slow_task_does_not_hold_the_others():

@@ -19,6 +19,7 @@ from report_runs import HOSTILE, blocked, empty, hostile, interrupted, mixed, re
 from cases import extensions
 from cases.verdicts import Cause, Verdict
 from harness.reports import junit, registry, results_csv, scorecard, skill_files, summary
+from harness.reports.files import write_json
 from harness.results.run_result import RunResult
 
 RUNS = [mixed, hostile, empty, interrupted]
@@ -280,3 +281,14 @@ def test_summary_json_carries_the_verdict(tmp_path: Path) -> None:
 def test_hostile_text_is_really_hostile() -> None:
     """The sample holds what the other tests guard against."""
     assert all(part in HOSTILE for part in ("=1", "|", "`", "<script>", "\x1b", "\u202e", "hunter2"))
+
+
+@pytest.mark.parametrize("rows", [[], [{"a": ["x\ny", 1.5, None], "b": {}}, "two\u2028", 3]])
+def test_rows_written_one_by_one_are_those_of_a_whole_document(rows: list[Any], tmp_path: Path) -> None:
+    """A document whose rows come from an iterator is the same bytes as one that was put together first."""
+    whole = write_json(tmp_path / "whole.json", {"n": {"deep": [1]}, "rows": rows, "end": "e"}).read_bytes()
+    assert (
+        write_json(tmp_path / "rows.json", {"n": {"deep": [1]}, "rows": iter(rows), "end": "e"}).read_bytes() == whole
+    )
+    assert json.loads(whole) == {"n": {"deep": [1]}, "rows": rows, "end": "e"}
+    assert write_json(tmp_path / "empty.json", {}).read_bytes() == b"{}\n"
