@@ -76,13 +76,13 @@ def metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
     return tuple(extensions.load(GROUP, name, what="metric", field="--metrics") for name in chosen)
 
 
-def profile(name: str) -> tuple[str, ...]:
 def across_trials(names: Sequence[str]) -> tuple[Metric, ...]:
     """Return those of the named metrics that are found from several trials; one that is gone by now is passed over."""
     there = installed()
     return tuple(metric for metric in metrics([name for name in names if name in there]) if metric.across is not None)
 
 
+def profile(name: str) -> tuple[str, ...]:
     """Return the metrics one profile stands for; `all` is every installed one.
 
     Raises:
