@@ -84,7 +84,6 @@ def run_result(ending: Ending, folder: str) -> RunResult:
     )
 
 
-def _notes(ending: Ending, held: Sequence[Threshold], results: Sequence[CaseResult]) -> tuple[str, ...]:
 def _across_trials(results: Sequence[CaseResult], metrics: Sequence[str]) -> tuple[CaseResult, ...]:
     """Return the results with the scores of those metrics that compare the trials of a case."""
     scored = list(results)
@@ -100,6 +99,7 @@ def _across_trials(results: Sequence[CaseResult], metrics: Sequence[str]) -> tup
     return tuple(scored)
 
 
+def _notes(ending: Ending, held: Sequence[Threshold], results: Sequence[CaseResult]) -> tuple[str, ...]:
     """Return the short notes the verdict line carries."""
     failed = [
         f"{t.metric} {'has no value' if t.value is None else f'{t.value:.3f}'}, at least {t.minimum:g} was asked"
