@@ -51,6 +51,12 @@ class MysqlSpelling:
         """Return a value's text in the snapshot's collation; a cast alone takes the session's."""
         return f"(CAST({value} AS CHAR) COLLATE utf8mb4_0900_bin)"
 
+    def spelled(self, value: str, *, moment: bool) -> str:
+        """Return a date's or timestamp's text, without a fraction of zeros."""
+        text = f"CAST({value} AS CHAR)"
+        whole = f"TRIM(TRAILING '.000000' FROM {text})" if moment else text
+        return f"({whole} COLLATE utf8mb4_0900_bin)"
+
     def looks(self, value: str) -> str:
         """Return the condition that a text is a numeral."""
         return f"REGEXP_LIKE({value}, {self.literal(NUMERAL)}, 'c')"
