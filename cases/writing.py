@@ -15,6 +15,7 @@ from cases.new_folder import new_folder
 from cases.pack import Pack
 from cases.snapshot import Snapshot
 from cases.sources.csv_rows import CsvSource
+from cases.sources.sqlite_declared import BY_TYPE
 
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -81,6 +82,8 @@ def _snapshot(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
     place = Path("data") / snapshot.id
     if snapshot.sqlite_file is not None:
         entry["sqlite"] = _copied(snapshot.sqlite_file, folder, place.with_name(f"{snapshot.id}.sqlite"))
+        if any(column.kind in BY_TYPE for table in snapshot.tables for column in table.columns):
+            entry["types"] = "declared"
     elif isinstance(snapshot.source, CsvSource) and snapshot.schema_file is not None:
         entry["schema"] = _copied(snapshot.schema_file, folder, place / "schema.yaml")
         entry["data"] = (place / "rows").as_posix()

@@ -21,11 +21,15 @@ _KEPT = 60
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One database by name: its SQLite files, the first one the real one, or its scripts per dialect."""
+    """One database by name: its SQLite files, the first one the real one, or its scripts per dialect.
+
+    `declared` says that gold is written for the types the tables declare: dates are no text there.
+    """
 
     name: str
     files: tuple[Path, ...] = ()
     scripts: tuple[tuple[str, tuple[Path, ...]], ...] = ()
+    declared: bool = False
 
 
 def named_folders(start: Path, names: Sequence[str]) -> tuple[Path, ...]:
@@ -59,9 +63,14 @@ def find_sqlite(roots: Iterable[Path], name: str) -> tuple[Path, ...]:
 
 
 def find_one(roots: Sequence[Path], name: str) -> Found | None:
-    """Return a database by its name, without the neighbours of its file, which are no test suite where one looks."""
+    """Return a database by its name, without the neighbours of its file, which are no test suite where one looks.
+
+    Where the vendor's Postgres script lies beside the file, gold is written for the types that it declares.
+    """
     files = find_sqlite(roots, name)
-    return Found(name, files[:1]) if files else None
+    if not files:
+        return None
+    return Found(name, files[:1], declared=any(files[0].parent.glob("postgres*.sql")))
 
 
 def _neighbours(path: Path, name: str) -> tuple[Path, ...]:
@@ -98,7 +107,7 @@ def snapshots_of(found: Iterable[Found]) -> tuple[tuple[Snapshot, ...], Mapping[
 def _from_file(one: Found, number: int, file: Path, made: Sequence[Snapshot]) -> Snapshot:
     """Return the snapshot of one SQLite file; neighbours are named after their files."""
     snapshot_id = one.name if number == 0 else f"{one.name}--{file.stem}"
-    content = sqlite_content(file)
+    content = sqlite_content(file, declared=one.declared)
     database = database_name(one.name if number == 0 else f"{one.name}_{number}", [item.database for item in made])
     digest = snapshot_digest(database, content.digest, scripts_digest({}), str(False))
     return Snapshot(

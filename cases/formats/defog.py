@@ -183,7 +183,7 @@ def _find(roots: tuple[Path, ...], name: str) -> Found | None:
     """Return a database: its SQLite file, else its Postgres script, as defog publishes it."""
     files = find_sqlite(roots, name) or find_sqlite(roots, f"defog_{name}")
     if files:
-        return Found(name, files[:1])
+        return Found(name, files[:1], declared=True)  # its gold counts on Postgres' dates and booleans
     for root in roots:
         for script in (root / name / f"{name}.sql", root / f"{name}.sql"):
             if asks(script.is_file):

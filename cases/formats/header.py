@@ -25,6 +25,11 @@ class SnapshotModel(BaseModel):
     schema_file: str | None = Field(default=None, alias="schema")
     data: str | None = Field(default=None, description="folder with TABLE.csv or TABLE.csv.gz for every table")
     sqlite: str | None = None
+    types: Literal["values", "declared"] = Field(
+        default="values",
+        description="how the columns of a sqlite file are carried to other engines: as what their values are, or as the"
+        " date, timestamp, boolean or decimal(p,s) they are declared to be, wherever every value is one",
+    )
     scripts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
 
     @field_validator("scripts", mode="before")
@@ -42,6 +47,8 @@ class SnapshotModel(BaseModel):
             raise ValueError("schema and data belong together")
         if self.schema_file is not None and self.sqlite is not None:
             raise ValueError("a snapshot has schema and data, or sqlite, not both")
+        if self.types == "declared" and self.sqlite is None:
+            raise ValueError("types: declared is about a sqlite file")
         if self.schema_file is None and self.sqlite is None and not any(self.scripts.values()):
             raise ValueError("a snapshot needs schema and data, a sqlite file, or scripts")
         return self

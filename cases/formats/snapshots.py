@@ -53,7 +53,7 @@ def build_snapshot(
         content = f"{rows}{tables!r}"
     elif model.sqlite is not None:
         sqlite = locate(model.sqlite, "sqlite")
-        found = sqlite_content(sqlite)
+        found = sqlite_content(sqlite, declared=model.types == "declared")
         tables, source, content, notes = found.tables, found.source, found.digest, found.notes
     scripts = {
         dialect: tuple(locate(name, "scripts", dialect, i) for i, name in enumerate(files))

@@ -9,12 +9,13 @@ import hashlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cases.errors import InputError
 from cases.relation import Kind, Row
 from cases.snapshot import ColumnDef, TableDef
+from cases.sources.sqlite_declared import BY_TYPE, Declared, declared_kind
 from cases.sources.sqlite_keys import quoted, read_keys
 from cases.sources.sqlite_values import Storage, choose_kind, to_kind
 
@@ -67,8 +68,11 @@ class SqliteSource:
                 raise _damaged(self.path, error) from None
 
 
-def sqlite_content(path: Path) -> SqliteContent:
+def sqlite_content(path: Path, *, declared: bool = False) -> SqliteContent:
     """Read a SQLite file's tables and choose each column's kind from its values.
+
+    With `declared`, a column is carried as the date, moment, boolean or decimal that it is declared to be, wherever
+    every value of it is one.
 
     Raises:
         InputError: not a SQLite file, damaged, without tables, or with changes still in a write-ahead log.
@@ -79,7 +83,7 @@ def sqlite_content(path: Path) -> SqliteContent:
             names, notes = _tables(connection)
             tables = []
             for name in names:
-                table, dropped = _table(connection, name)
+                table, dropped = _table(connection, name, by_type=declared)
                 tables.append(table)
                 notes += dropped
         except sqlite3.Error as error:
@@ -87,7 +91,10 @@ def sqlite_content(path: Path) -> SqliteContent:
     if not tables:
         raise InputError("the SQLite file has no table", file=path, remedy="Name a file that holds data")
     defined = tuple(tables)
-    return SqliteContent(defined, SqliteSource(path, defined), digest, tuple(notes))
+    # Left out where all types are chosen from values: the digest of every such snapshot stays what it was.
+    by_type = any(column.kind in BY_TYPE for table in defined for column in table.columns)
+    content = f"{digest} declared {defined!r}" if by_type else digest
+    return SqliteContent(defined, SqliteSource(path, defined), content, tuple(notes))
 
 
 def sqlite_columns(path: Path) -> dict[str, tuple[SqliteColumn, ...]]:
@@ -180,22 +187,37 @@ def _tables(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
     return names, notes
 
 
-def _table(connection: sqlite3.Connection, name: str) -> tuple[TableDef, list[str]]:
+def _table(connection: sqlite3.Connection, name: str, *, by_type: bool) -> tuple[TableDef, list[str]]:
     """Return one table's definition and a note for each key that could not be kept."""
     info = [row for row in connection.execute(f"PRAGMA main.table_xinfo({quoted(name)})") if row[6] != 1]
     storages = _storages(connection, name, [row[1] for row in info])
     primary = {row[1]: row[5] for row in info if row[5]}
     keys, notes = read_keys(connection, name, sorted(primary, key=lambda column: primary[column]), storages)
+    types = {row[1]: row[2] or "" for row in info}
+    meant = {
+        column: declared_kind(connection, name, column, types[column], storages[column]) if by_type else None
+        for column in types
+    }
     columns = tuple(
-        ColumnDef(
-            column,
-            choose_kind(storages[column], declared or ""),
-            nullable=storages[column].nulls > 0 or not (required or column in keys.primary_key),
-            length=keys.lengths.get(column),
+        _column(
+            ColumnDef(
+                column,
+                choose_kind(storages[column], types[column]),
+                nullable=storages[column].nulls > 0 or not (required or column in keys.primary_key),
+                length=keys.lengths.get(column),
+            ),
+            meant[column],
         )
-        for _, column, declared, required, *_ in info
+        for _, column, _, required, *_ in info
     )
     return TableDef(name, columns, keys.primary_key, keys.unique, keys.foreign_keys, keys.indexes), notes
+
+
+def _column(column: ColumnDef, meant: Declared | None) -> ColumnDef:
+    """Return a column as it is declared, else as its values have it."""
+    if meant is None:
+        return column
+    return replace(column, kind=meant.kind, precision=meant.precision, scale=meant.scale, length=None)
 
 
 def _storages(connection: sqlite3.Connection, table: str, columns: Sequence[str]) -> dict[str, Storage]:

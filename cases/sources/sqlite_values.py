@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
 
 from cases.relation import Kind
 
@@ -58,8 +62,19 @@ def to_kind(kind: Kind, value: object) -> object:
     """
     if value is None:
         return None
+    if kind in _DECLARED:
+        return _DECLARED[kind](value)
     if kind is Kind.FLOAT64 and isinstance(value, int):
         return float(value)
     if kind is Kind.TEXT and not isinstance(value, str):
         return f"x'{value.hex()}'" if isinstance(value, bytes) else repr(value)
     return value
+
+
+_DECLARED: Mapping[Kind, Callable[[Any], object]] = {
+    Kind.DATE: date.fromisoformat,
+    Kind.TIMESTAMP: datetime.fromisoformat,
+    Kind.BOOL: bool,
+    Kind.DECIMAL: lambda value: Decimal(repr(value)),
+}
+"""Kinds that a column has by its declared type alone, all of whose values have been looked at."""

@@ -54,6 +54,18 @@ class PostgresSpelling:
         plain = f"CAST(CAST({value} AS DOUBLE PRECISION) AS TEXT)"
         return f"CASE WHEN {plain} ~ '^-?[0-9]+$' THEN {plain} || '.0' ELSE {plain} END"
 
+    def spelled(self, value: str, *, moment: bool) -> str:
+        """Return a date's or timestamp's text; a cast alone leaves zeros of a fraction away."""
+        if not moment:
+            return f"CAST({value} AS TEXT)"
+        whole = f"to_char({value}, 'YYYY-MM-DD HH24:MI:SS')"
+        return f"(CASE WHEN date_trunc('second', {value}) = {value} THEN {whole} ELSE {self._micros(value)} END)"
+
+    @staticmethod
+    def _micros(value: str) -> str:
+        """Return a timestamp's text with its microseconds."""
+        return f"to_char({value}, 'YYYY-MM-DD HH24:MI:SS.US')"
+
     def looks(self, value: str) -> str:
         """Return the condition that a text is a numeral."""
         return f"({value} ~ '{NUMERAL}')"

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from cases.relation import Kind
+
 INTEGER = frozenset("i")
 REAL = frozenset("r")
 NUMBER = frozenset("ir")
@@ -58,11 +60,15 @@ class Typed:
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """A column: its name as written, its declared affinity, what it stores, and the form it was loaded in."""
+    """A column: its name as written, its declared affinity, what it stores, and the form its values need.
+
+    `held` is the kind it was loaded as where that is not the form's own: a date is read back as its text.
+    """
 
     name: str
     typed: Typed
     form: Form
+    held: Kind | None = None
 
     @property
     def mixed(self) -> bool:

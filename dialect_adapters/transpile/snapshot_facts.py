@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from cases.relation import Kind
 from cases.snapshot import ColumnDef, Snapshot
+from cases.sources.sqlite_declared import BY_TYPE
 from cases.sources.sqlite_file import SqliteColumn, sqlite_columns
 from dialect_adapters.transpile.facts import (
     INTEGER,
@@ -62,19 +63,30 @@ def _facts(snapshot: Snapshot) -> SchemaFacts:
     """Return the facts of every table of the snapshot."""
     if snapshot.sqlite_file is not None:
         counted = sqlite_columns(snapshot.sqlite_file)
-        return SchemaFacts({name.lower(): tuple(_counted(one) for one in columns) for name, columns in counted.items()})
+        held = {
+            (table.name, column.name): column.kind
+            for table in snapshot.tables
+            for column in table.columns
+            if column.kind in BY_TYPE
+        }
+        return SchemaFacts(
+            {
+                name.lower(): tuple(_counted(one, held.get((name, one.name))) for one in columns)
+                for name, columns in counted.items()
+            }
+        )
     return SchemaFacts(
         {table.name.lower(): tuple(_declared(one) for one in table.columns) for table in snapshot.tables}
     )
 
 
-def _counted(column: SqliteColumn) -> ColumnFacts:
+def _counted(column: SqliteColumn, held: Kind | None) -> ColumnFacts:
     """Return the facts of a column whose values have been counted by storage class."""
     storage = column.storage
     counts = (("i", storage.integers), ("r", storage.reals), ("t", storage.texts), ("b", storage.blobs))
     stores = frozenset(letter for letter, count in counts if count)
     typed = Typed(stores, affinity_of(column.declared), column.nocase)
-    return ColumnFacts(column.name, typed, _FORMS[column.kind])
+    return ColumnFacts(column.name, typed, _FORMS[column.kind], held)
 
 
 def _declared(column: ColumnDef) -> ColumnFacts:

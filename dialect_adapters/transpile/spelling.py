@@ -43,6 +43,10 @@ class Spelling(Protocol):
         """Return a number's text as SQLite writes it."""
         ...
 
+    def spelled(self, value: str, *, moment: bool) -> str:
+        """Return a date's ISO text, or a timestamp's (`moment`): six digits of a second's fraction where it has one."""
+        ...
+
     def looks(self, value: str) -> str:
         """Return the condition that a text is a numeral."""
         ...

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from cases.relation import Kind
 from dialect_adapters.transpile import comparing, conditions, functions
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused
 from dialect_adapters.transpile.pen import Grouping, Pen
@@ -81,12 +82,23 @@ def _column(writer: Pen, node: exp.Expr) -> Out:
     """Write a column; one that a group does not determine takes some row's value, as SQLite's bare columns do."""
     facts: ColumnFacts = node.meta["column"]
     if facts.form is Form.OTHER:
-        raise Refused(f"column '{facts.name}' has a type that SQLite does not have")
+        raise Refused(f"column '{facts.name}' is of a type that SQLite does not have")
     source = node.text("table")
     text = f"{writer.spell.name(source)}.{writer.spell.name(facts.name)}"
+    if facts.held is not None:
+        text = _stored(writer, text, facts)
     group = writer.group
     bare = group.grouped and not group.inside and node.meta.get("own") and node.sql() not in group.keys
     return Out(_bare(writer, text, facts.form, group) if bare else text, facts.form)
+
+
+def _stored(writer: Pen, text: str, facts: ColumnFacts) -> str:
+    """Return a column that was loaded as its declared type as the value SQLite stores."""
+    if facts.held is Kind.BOOL:
+        return f"(CASE WHEN {text} THEN 1 WHEN NOT {text} THEN 0 END)"
+    if facts.held is Kind.DECIMAL:
+        return writer.spell.whole(text) if facts.form is Form.INT else writer.spell.real(text)
+    return writer.spell.spelled(text, moment=facts.held is Kind.TIMESTAMP)
 
 
 def _bare(writer: Pen, text: str, form: Form, group: Grouping) -> str:

@@ -18,13 +18,17 @@ def read_jsonl(path: Path) -> list[dict]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def build_pack(folder: Path, name: str, cases: list[dict]) -> Path:
-    """Write a pack of handed cases into `folder` and return it; the databases are copied beside it."""
+def build_pack(folder: Path, name: str, cases: list[dict], types: str = "values") -> Path:
+    """Write a pack of handed cases into `folder` and return it; the databases are copied beside it.
+
+    A database has the vendor's own name in the engine, by which some of defog's gold calls it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     snapshots = {}
     for database in sorted({case["db"] for case in cases}):
         shutil.copy(SHARED / "databases" / database / f"{database}.sqlite", folder / f"{database}.sqlite")
-        snapshots[database] = {"database": database, "sqlite": f"{database}.sqlite"}
+        own_name = database.removeprefix("defog_")
+        snapshots[database] = {"database": own_name, "sqlite": f"{database}.sqlite", "types": types}
     header = {"format": 1, "name": name, "snapshots": snapshots, "cases": ["cases.jsonl"]}
     # JSON is YAML: no need for a writer.
     (folder / "pack.yaml").write_text(json.dumps(header, indent=1), encoding="utf-8")
