@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from dialect_adapters.transpile import conditions, scopes, values
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused, Typed
+from dialect_adapters.transpile.joins import full_join
 from dialect_adapters.transpile.pen import Grouping
 from dialect_adapters.transpile.spelling import Spelling
 
@@ -212,9 +213,12 @@ class Writer:
         joins = node.args.get("joins") or []
         text = [f" FROM {self._source(start.this)}"]
         early = scopes.names_a_later_source(start.this, joins)
-        if early and any((join.args.get("side") or "") for join in joins):
+        if early and any(_side(join) for join in joins):
             raise Refused("ON names a table that an outer join brings in later")
         moved = []
+        if joins and _side(joins[0]) == "FULL" and not self.spell.full_join:
+            source, whole = self._both(start.this, joins[0])
+            text, moved, joins = [source], [whole], joins[1:]
         for join in joins:
             condition = self.condition(join.args["on"]) if join.args.get("on") is not None else None
             if early and condition is not None:
@@ -223,12 +227,19 @@ class Writer:
             text.append(self._join(join, condition))
         return "".join(text), moved
 
+    def _both(self, start: exp.Expr, join: exp.Join) -> tuple[str, str]:
+        """Return FROM of two sources whose rows all come, for an engine without FULL JOIN."""
+        on = self.condition(join.args["on"]) if join.args.get("on") is not None else "1 = 1"
+        names = [self.spell.name(one.alias) for one in (start, join.this)]
+        quote = self.spell.name("x")
+        return full_join(names[0], self._source(start), names[1], self._source(join.this), on, (quote[0], quote[-1]))
+
     def _join(self, join: exp.Join, condition: str | None) -> str:
         """Return one join."""
-        side = (join.args.get("side") or "").upper()
+        side = _side(join)
         source = self._source(join.this)
         if side == "FULL" and not self.spell.full_join:
-            raise Refused("FULL JOIN, which the engine does not have")
+            raise Refused("FULL JOIN behind another join, which the engine does not have")
         if not side and condition is None:
             return f" CROSS JOIN {source}"
         return f" {side + ' ' if side else ''}JOIN {source} ON {condition or '1 = 1'}"
@@ -319,6 +330,11 @@ class Writer:
             return self.value(node)
         finally:
             group.inside -= 1
+
+
+def _side(join: exp.Join) -> str:
+    """Return LEFT, RIGHT or FULL, nothing for an inner join."""
+    return (join.args.get("side") or "").upper()
 
 
 def _joint(left: Sequence[Form], right: Sequence[Form]) -> list[Form]:

@@ -144,6 +144,8 @@ def _silent(clues: Clues) -> tuple[Difference, str]:
         return first, f"{clues.shown_by} agrees"
     if clues.undecided:
         return REASONS[clues.undecided[0]], f"asked of the data: {clues.undecided[0]}"
+    if clues.form == "fails" and clues.form_complaint in _IN_THE_DATA and clues.form_complaint is not None:
+        return clues.form_complaint, f"the rewritten form, which computes as the first engine does: {clues.refusal}"
     if clues.loosened:
         lax = clues.loosened[0]
         return _about(lax, clues.suspects), f"they agree where {_LAX[lax]}"
