@@ -44,7 +44,8 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
     """Judge one prediction against the gold answers of its case.
 
     `gold` holds one answer per accepted alternative, executed earlier on a server that is gone by now. The agent's
-    failures are verdicts; ours become `gold_error` or `infrastructure` and are never scored as the agent's.
+    failures are verdicts; ours become `gold_error` or `infrastructure` and are never scored as the agent's. A case
+    without any gold is run all the same; its verdict is `unavailable`.
     """
     policy = case_policy(desk.rules.policy, case)
     route = resolve_route(case, prediction, desk.rules.pack)
@@ -61,6 +62,8 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         predicted, decision = _execute(case, prediction.sql, route.snapshot, flags, desk)
     sandbox_seconds = time.monotonic() - started
     best, execution = _compare(case, gold, predicted, policy, route.snapshot or case.snapshot, desk)
+    if not case.gold:
+        execution, decision = _alone(route.snapshot or case.snapshot, predicted, decision)
     verdict, reason = decision or _compared(gold, execution)
     shown = best if best is not None and (best.usable or best.status == "native") else None
     evidence = Evidence(
@@ -132,7 +135,7 @@ def _before_execution(
     """Return the verdict of a prediction that is never executed, None where it may run."""
     if case.out_of_scope:
         return Verdict.OUT_OF_SCOPE, "the case is marked out of scope"
-    ours = _gold_fault(gold)
+    ours = _gold_fault(gold) if case.gold else None
     if ours is not None:
         return ours
     if prediction is None or parsed is None or guard is None:
@@ -272,6 +275,14 @@ def _one(answer: GoldAnswer, predicted: Rows, policy: Policy, snapshot_id: str, 
         partial=partial,
         others=tuple((name, under(other)) for name, other in desk.rules.others),
     )
+
+
+def _alone(snapshot_id: str, predicted: Outcome | None, decision: Decision | None) -> tuple[Execution | None, Decision]:
+    """Return what a case without any gold came to: it is run for what can be measured without one."""
+    execution = None if predicted is None else Execution(snapshot_id, None, predicted)
+    if decision is not None and decision[0] in (Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE):
+        return execution, decision
+    return execution, (Verdict.UNAVAILABLE, f"the case has no gold: {decision[1] if decision else 'the statement ran'}")
 
 
 def _compared(gold: Sequence[GoldAnswer], execution: Execution | None) -> Decision:

@@ -21,7 +21,7 @@ from harness.agents.request import AgentRequest
 START_SECONDS = 10.0
 """The least time a module has to be imported; a run gives as much as for one answer where that is more."""
 
-_NAMES = {"generated_sql": "sql", "selected_data_source": "route"}
+_NAMES = {"generated_sql": "sql", "selected_data_source": "route", "response": "answer"}
 _PLACED = ("case_id", "trial")
 
 

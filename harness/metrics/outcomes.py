@@ -7,7 +7,7 @@ import math
 from collections.abc import Hashable
 from decimal import Decimal
 
-from cases.outcome import Rows
+from cases.outcome import Failure, Rows
 from cases.relation import Json, Relation, Row
 from cases.verdicts import UNSCORABLE, Verdict
 from harness.results.evidence import Evidence, Execution, Score
@@ -25,6 +25,19 @@ def unscorable(evidence: Evidence) -> Score | None:
     if evidence.verdict in UNSCORABLE:
         return Score(None, f"{evidence.verdict}: {evidence.reason}")
     return None
+
+
+def ending(evidence: Evidence) -> Verdict:
+    """Return how the statement itself ended: its verdict, or where the case has no gold, what running it came to."""
+    if evidence.verdict is not Verdict.UNAVAILABLE or evidence.case.gold:
+        return evidence.verdict
+    execution = last(evidence)
+    if execution is not None and execution.predicted is not None:
+        found = execution.predicted
+        return Verdict(found.kind.value) if isinstance(found, Failure) else Verdict.UNDECIDED
+    if evidence.guard is not None and not evidence.guard.allowed:
+        return Verdict.BLOCKED
+    return Verdict.NO_PREDICTION
 
 
 def last(evidence: Evidence) -> Execution | None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 
+from cases.errors import InputError
 from cases.outcome import Rows
-from cases.verdicts import Verdict
+from cases.verdicts import UNSCORABLE, Verdict
 from harness.metrics.bird import NOT_TIMED, ratio
 from harness.metrics.contract import Ask, Metric
-from harness.metrics.outcomes import RAN, both, by_name, keys, last, unscorable
+from harness.metrics.outcomes import RAN, both, by_name, ending, keys, last, unscorable
 from harness.metrics.sqlas_context import CITATION
-from harness.results.evidence import Evidence, Score
+from harness.results.evidence import Evidence, MetricSettings, Score
 
 _MANY = 100
 _EXPLODED = 10_000
@@ -62,26 +64,44 @@ def result_set_similarity(evidence: Evidence, _ask: Ask | None = None) -> Score:
 
 def execution_success(evidence: Evidence, _ask: Ask | None = None) -> Score:
     """Return 1 where the engine ran the statement to rows or to a state."""
-    missing = unscorable(evidence)
-    if missing is not None:
-        return missing
-    ran = evidence.verdict in RAN
-    return Score(float(ran), "it ran" if ran else f"{evidence.verdict}: {evidence.reason}")
+    ended = ending(evidence)
+    if ended in UNSCORABLE:
+        return Score(None, f"{ended}: {evidence.reason}")
+    ran = ended in RAN
+    return Score(float(ran), "it ran" if ran else f"{ended}: {evidence.reason}")
 
 
 def empty_result_penalty(evidence: Evidence, _ask: Ask | None = None) -> Score:
-    """Return 0 where the gold has rows and the prediction none, else 1."""
-    missing = unscorable(evidence)
-    if missing is not None:
-        return missing
+    """Return 0 where rows are expected, by the gold or else by the option, and none came, else 1."""
+    ended = ending(evidence)
+    if ended in UNSCORABLE:
+        return Score(None, f"{ended}: {evidence.reason}")
     execution = last(evidence)
-    if execution is None or not isinstance(execution.gold, Rows):
+    gold = execution.gold if execution is not None else None
+    wanted = bool(gold.relation.rows) if isinstance(gold, Rows) else _expected(evidence)
+    if wanted is None:
         return Score(None, "whether rows are expected is not known")
-    rows = len(execution.predicted.relation.rows) if isinstance(execution.predicted, Rows) else 0
-    came = rows > 0 or evidence.verdict in _CUT
-    if execution.gold.relation.rows and not came:
-        return Score(0.0, f"no rows where {len(execution.gold.relation.rows)} were expected")
+    found = execution.predicted if execution is not None else None
+    came = (isinstance(found, Rows) and bool(found.relation.rows)) or ended in _CUT
+    if wanted and not came:
+        number = f"{len(gold.relation.rows)} were" if isinstance(gold, Rows) else "some were"
+        return Score(0.0, f"no rows where {number} expected")
     return Score(1.0, "rows came" if came else "no rows, and none were expected")
+
+
+def _expected(evidence: Evidence) -> bool | None:
+    """Return whether the option expects rows of this case: true or false for all, or by case id; None = not said."""
+    said = evidence.settings.option("sqlas.empty_result_penalty", "expected_nonempty")
+    found = said.get(evidence.case.id) if isinstance(said, dict) else said
+    return found if isinstance(found, bool) else None
+
+
+def _check_expected(settings: MetricSettings) -> None:
+    """Refuse an expectation that is none."""
+    said = settings.option("sqlas.empty_result_penalty", "expected_nonempty", default=True)
+    if not all(isinstance(each, bool) for each in (said.values() if isinstance(said, dict) else (said,))):
+        field = "sqlas.empty_result_penalty.expected_nonempty"
+        raise InputError("expected_nonempty is true, false or a mapping of case id to them", field=field, remedy="true")
 
 
 def efficiency_score(evidence: Evidence, _ask: Ask | None = None) -> Score:
@@ -109,7 +129,7 @@ def data_scan_efficiency(evidence: Evidence, _ask: Ask | None = None) -> Score:
     if not parsed.tables:
         return Score(1.0, "no table is read")
     grouped, limited = "group" in parsed.nodes, bool({"limit", "fetch"} & parsed.nodes)
-    cut, joined = evidence.verdict in _CUT, bool(parsed.joins or "join" in parsed.nodes)
+    cut, joined = ending(evidence) in _CUT, bool(parsed.joins or "join" in parsed.nodes)
     execution = last(evidence)
     rows = execution.predicted if execution is not None else None
     count = len(rows.relation.rows) if isinstance(rows, Rows) else 0
@@ -142,8 +162,10 @@ RESULT_SET_SIMILARITY = _metric(
     "result_set_similarity", ".8 · Jaccard of row sets + .2 · column-count ratio", result_set_similarity, "gold"
 )
 EXECUTION_SUCCESS = _metric("execution_success", "1 if the engine ran it else 0", execution_success, "gold")
-EMPTY_RESULT_PENALTY = _metric(
-    "empty_result_penalty", "0 if rows were expected and none came else 1", empty_result_penalty, "gold"
+EMPTY_RESULT_PENALTY = replace(
+    _metric("empty_result_penalty", "0 if rows were expected and none came else 1", empty_result_penalty, "gold"),
+    options=("expected_nonempty",),
+    check=_check_expected,
 )
 EFFICIENCY_SCORE = _metric(
     "efficiency_score", "min(median gold seconds / median predicted seconds, 1)", efficiency_score, "gold", "timings:5"

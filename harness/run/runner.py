@@ -6,7 +6,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -17,6 +17,7 @@ from cases.pack import Pack
 from harness.desk import Desk, Rules
 from harness.evaluate import Judged, evaluate
 from harness.gold import answer_gold, cases_with_gold
+from harness.judges import Seated
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import GoldAnswer
 from harness.results.records import case_result
@@ -70,16 +71,25 @@ class _Done:
 
 
 def run(
-    config: RunConfig, pack: Pack, screen: Screen, *, write_reports: WriteReports, earlier: Earlier | None = None
+    config: RunConfig,
+    pack: Pack,
+    screen: Screen,
+    *,
+    write_reports: WriteReports,
+    earlier: Earlier | None = None,
+    seated: Seated | None = None,
 ) -> RunResult:
     """Evaluate the selected cases of a pack on one dialect and leave a run folder, or go on with an `earlier` run.
+
+    `seated` is a judge that is open already and stays so, in place of the one the config names.
 
     Raises:
         InputError: nothing was run, because something given is wrong.
         InfrastructureError: the run could not start or its folder could not be written.
     """
     cases = select(pack, config)
-    with open_run_judge(config) as judge, open_asker(config, pack) as asker:
+    opened = open_run_judge(config) if seated is None else nullcontext(seated)
+    with opened as judge, open_asker(config, pack) as asker:
         if earlier:
             earlier.check(known_before(config, pack, cases, asker, judge))
             if earlier.complete(cases, config.trials):
