@@ -4,19 +4,42 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
-from harness.results.case_result import CaseResult
+from harness.results.case_result import CaseResult, ScoreRecord
 from harness.results.run_result import Aggregate, Threshold
 
 
-def aggregate(results: Sequence[CaseResult], metric: str) -> Aggregate:
+class Scored(Protocol):
+    """What has scores by metric: a result, or its timings for metrics that come from clocks."""
+
+    @property
+    def scores(self) -> Mapping[str, ScoreRecord]:
+        """Return the scores by the metrics' names."""
+        ...
+
+
+def aggregate(results: Sequence[Scored], metric: str) -> Aggregate:
     """Return the mean of one metric over the results where it has a value, with n and the number of results."""
-    values = [r.scores[metric].value for r in results if metric in r.scores]
-    present = [value for value in values if value is not None]
-    mean = math.fsum(present) / len(present) if present else None
-    return Aggregate(name=metric, mean=mean, n=len(present), of=len(results))
+    present = [r.scores[metric] for r in results if metric in r.scores and r.scores[metric].value is not None]
+    mean = math.fsum(score.value or 0.0 for score in present) / len(present) if present else None
+    return Aggregate(name=metric, mean=mean, n=len(present), of=len(results), note=_interval(mean, present))
+
+
+def _interval(mean: float | None, scores: Sequence[ScoreRecord]) -> str:
+    """Say how far the clocks alone may move a mean: each value's own interval, put together as independent errors."""
+    spans = [(score.value, score.details.get("low"), score.details.get("high")) for score in scores]
+    known = [
+        (value - low, high - value)
+        for value, low, high in spans
+        if value is not None and isinstance(low, float) and isinstance(high, float)
+    ]
+    if mean is None or not known:
+        return ""
+    below, above = (math.sqrt(math.fsum(span[side] ** 2 for span in known)) / len(spans) for side in (0, 1))
+    return f"{mean - below:.4g} to {mean + above:.4g} by the clocks' own spread"
 
 
 def verdict_counts(results: Sequence[CaseResult]) -> dict[str, int]:

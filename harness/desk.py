@@ -14,7 +14,7 @@ from cases.policy import Policy
 from cases.presets import preset
 from dialect_adapters.contract import GrammarRules, Limits, Pins
 from harness.metrics.contract import Metric
-from harness.metrics.registry import presets_needed
+from harness.metrics.registry import is_clocked, presets_needed
 from harness.parse.parser import Parser, Readings
 from harness.results.evidence import MetricSettings
 from harness.results.judging import Ask
@@ -46,6 +46,15 @@ class Rules:
     def others(self) -> tuple[tuple[str, Policy], ...]:
         """Return the presets the run's metrics compare under, beside the run's own policy."""
         return tuple((name, preset(name)) for name in presets_needed(self.metrics))
+
+    @property
+    def clocked(self) -> frozenset[str]:
+        """Return the metrics whose values come from clocks in this run: they stand beside the timings."""
+        return frozenset(m.name for m in self.metrics if is_clocked(m)) if self.settings.repetitions else frozenset()
+
+    def wants(self, need: str) -> bool:
+        """Return whether a chosen metric needs this evidence."""
+        return any(need in metric.needs for metric in self.metrics)
 
     def isolation(self, case: Case) -> IsolationLevel:
         """Return how far a case's queries are kept apart: a case may tighten the run's level, never loosen it."""

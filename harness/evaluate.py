@@ -17,6 +17,7 @@ from harness.change import compare_states, plan, with_known
 from harness.compare import compare, partial_credit, resolve_policy
 from harness.desk import Desk
 from harness.guard import check
+from harness.measure import measured
 from harness.metrics.cause import likely_cause
 from harness.results.evidence import Evidence, Execution, GoldAnswer, Score
 from harness.results.parsed import ParsedQuery
@@ -25,6 +26,9 @@ from harness.route import Route, resolve_route
 from sandboxes.station import Care
 
 Decision = tuple[Verdict, str]
+
+SuiteGold = tuple[str, Sequence[GoldAnswer]]
+"""A further snapshot of a case with its gold answers there, in the order of those on the case's own."""
 
 AGENT_MISTAKES = frozenset({"syntax_error", "unknown_table", "unknown_function"})
 """Refusals of the guard that name a slip, not a danger: the statement is an error, as the engine would have said."""
@@ -40,12 +44,18 @@ class Judged:
     sandbox_seconds: float = 0.0
 
 
-def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], desk: Desk) -> Judged:
+def evaluate(
+    case: Case,
+    prediction: Prediction | None,
+    gold: Sequence[GoldAnswer],
+    desk: Desk,
+    suite: Sequence[SuiteGold] = (),
+) -> Judged:
     """Judge one prediction against the gold answers of its case.
 
-    `gold` holds one answer per accepted alternative, executed earlier on a server that is gone by now. The agent's
-    failures are verdicts; ours become `gold_error` or `infrastructure` and are never scored as the agent's. A case
-    without any gold is run all the same; its verdict is `unavailable`.
+    `gold` holds one answer per accepted alternative, executed earlier on a server that is gone by now, `suite` the same
+    for each further snapshot that a metric needs. The agent's failures are verdicts; ours become `gold_error` or
+    `infrastructure` and are never scored as the agent's.
     """
     policy = case_policy(desk.rules.policy, case)
     route = resolve_route(case, prediction, desk.rules.pack)
@@ -77,7 +87,7 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         gold_parsed=shown.parsed if shown else None,
         predicted_parsed=parsed,
         guard=guard,
-        executions=(execution,) if execution else (),
+        executions=_everywhere(case, prediction, gold, suite, execution, policy, desk),
         expected_route=route.expected,
         selected_route=route.selected,
         known_route=route.known,
@@ -85,7 +95,7 @@ def evaluate(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswe
         gold_status=best.status if best else "unavailable",
         catalog=catalog,
     )
-    evidence = replace(evidence, cause=likely_cause(evidence))
+    evidence = measured(replace(evidence, cause=likely_cause(evidence)), route.snapshot, desk)
     return Judged(evidence, _scores(evidence, desk), parse_seconds, sandbox_seconds)
 
 
@@ -293,3 +303,69 @@ def _compared(gold: Sequence[GoldAnswer], execution: Execution | None) -> Decisi
     if lost is None:
         raise AssertionError("a prediction without a verdict must have been compared")
     return Verdict.INFRASTRUCTURE, f"an accepted gold could not be run: {lost.failure}"
+
+
+def _everywhere(
+    case: Case,
+    prediction: Prediction | None,
+    gold: Sequence[GoldAnswer],
+    suite: Sequence[SuiteGold],
+    own: Execution | None,
+    policy: Policy,
+    desk: Desk,
+) -> tuple[Execution, ...]:
+    """Return what gold and prediction gave on the case's further snapshots, then on its own.
+
+    The further ones are asked where the prediction gave rows on the case's own: else there is no suite to pass. Of
+    several accepted golds that fit on the case's own snapshot, the one that fits on most others counts, on all alike.
+    """
+    if own is None or prediction is None or prediction.sql is None or not suite:
+        return () if own is None else (own,)
+    if own.snapshot != case.snapshot or not isinstance(own.predicted, Rows):
+        return (own,)
+    sql, there = prediction.sql, []
+    for snapshot_id, answers in suite:
+        there.append((snapshot_id, answers, _elsewhere(case, sql, snapshot_id, desk)))
+    fitting = [number for number, answer in enumerate(gold) if _fits(answer, own, policy, desk)]
+    found = [tuple(_on(*one, number, policy, desk) for one in there) for number in fitting]
+    return (*max(found, key=_agreed, default=()), own)
+
+
+def _fits(answer: GoldAnswer, own: Execution, policy: Policy, desk: Desk) -> bool:
+    """Return whether one accepted gold agrees with the prediction on the case's own snapshot as well as the best."""
+    if answer.relation is None or not isinstance(own.predicted, Rows):
+        return False
+    found, best = _one(answer, own.predicted, policy, own.snapshot, desk).comparison, own.comparison
+    return best is None or (found is not None and found.verdict == best.verdict)
+
+
+def _elsewhere(case: Case, sql: str, snapshot_id: str, desk: Desk) -> Outcome | None:
+    """Return what the prediction gives on another snapshot, as guarded there as anywhere; None by a fault of ours."""
+    rules, catalog = desk.rules, desk.rules.image.catalog(snapshot_id)
+    visible = rules.visible(snapshot_id)
+    guard = check(desk.parse(sql, snapshot_id), rules.grammar, catalog, profile=case.query_type, visible=visible)
+    if not guard.allowed:
+        return Failure(FailureKind.ERROR, f"not run on {snapshot_id}: {guard.reason}")
+    return _execute(case, sql, snapshot_id, guard.flags, desk)[0]
+
+
+def _on(
+    snapshot_id: str, gold: Sequence[GoldAnswer], predicted: Outcome | None, number: int, policy: Policy, desk: Desk
+) -> Execution:
+    """Return how one accepted gold and the prediction compare on a further snapshot."""
+    answer = gold[number] if number < len(gold) else None
+    if answer is None or not answer.usable:
+        return Execution(snapshot_id, None, predicted)
+    if not isinstance(predicted, Rows):
+        return Execution(snapshot_id, _outcome(answer), predicted)
+    return _one(answer, predicted, policy, snapshot_id, desk)
+
+
+def _agreed(executions: Sequence[Execution]) -> int:
+    """Return on how many snapshots gold and prediction agree, under the run's policy and every other."""
+    return sum(
+        comparison.verdict == "match"
+        for one in executions
+        for comparison in (one.comparison, *(other for _, other in one.others))
+        if comparison is not None
+    )

@@ -61,6 +61,11 @@ _FLAGS = {"dry_run", "allow_unknown"}
 @click.option("--alpha", metavar="X", help="Structural score's weight of the tables (default 0.3).")
 @click.option("--beta", metavar="X", help="Structural score where the tables differ (default 0.2).")
 @click.option("--disagreement", metavar="T", help="Gap from which structural and execution disagree (default 0.1).")
+@click.option(
+    "--repetitions",
+    metavar="K",
+    help="Timed rounds of gold and prediction for metrics of speed (default: what each asks for, 5; 0: none).",
+)
 @click.option("--only", metavar="IDS", help="Run these cases only.")
 @click.option("--tags", metavar="TAGS", help="Run cases with one of these tags only.")
 @click.option("--limit", metavar="N", help="Run the first N selected cases.")

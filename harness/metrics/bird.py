@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from statistics import median
 
 from harness.metrics.contract import Ask, Metric
 from harness.metrics.outcomes import Key, both, keys, last, unscorable
+from harness.metrics.pace import NOT_TIMED, pace, paced
 from harness.results.evidence import Evidence, Score
 
 _PAPER = "Li et al. 2023 (BIRD)"
 _MINI_DEV = "BIRD mini-dev, evaluation scripts"
-NOT_TIMED = "no repeated timings: one run on each of two servers says nothing about speed"
 _MOST_PAIRED = 120
 """Rows without an equal on the other side that are paired at best; more are paired in their order."""
 
@@ -128,46 +127,25 @@ def _cheapest(cost: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
     return [(taken[place] - 1, place - 1) for place in range(1, width + 1) if taken[place]]
 
 
-def ratio(evidence: Evidence) -> float | Score:
-    """Return median gold seconds / median predicted seconds, outliers removed, else why there is none."""
-    missing = unscorable(evidence)
-    if missing is not None:
-        return missing
-    execution = last(evidence)
-    if execution is None or not execution.timings:
-        return Score(None, NOT_TIMED)
-    gold, predicted = (median(_kept([pair[side] for pair in execution.timings])) for side in (0, 1))
-    return gold / predicted if predicted > 0 else Score(None, "the timings are too short to divide")
-
-
-def _kept(values: Sequence[float]) -> list[float]:
-    """Return the values within three median deviations of their median."""
-    middle = median(values)
-    spread = median(abs(value - middle) for value in values)
-    return [value for value in values if not spread or abs(value - middle) <= 3 * 1.4826 * spread]
-
-
-def _timed(evidence: Evidence, reward: Callable[[float], float]) -> Score:
-    """Return 100·√reward of a correct and timed prediction, 0 for a wrong one."""
+def _timed(evidence: Evidence, value: Callable[[float], float]) -> Score:
+    """Return the value of a correct and timed prediction's pace, 0 for a wrong one."""
     if not evidence.settings.repetitions:
         return Score(None, NOT_TIMED)
     correct = under("bird")(evidence, None)
     if correct.value is None or not correct.value:
         return correct
-    found = ratio(evidence)
-    if isinstance(found, Score):
-        return found
-    return Score(100.0 * math.sqrt(reward(found)), f"gold takes {found:.3g} times as long", (("ratio", found),))
+    found = pace(evidence)
+    return found if isinstance(found, Score) else paced(found, value)
 
 
 def ves(evidence: Evidence, _ask: Ask | None = None) -> Score:
     """Return the valid efficiency score of one case."""
-    return _timed(evidence, lambda found: found)
+    return _timed(evidence, lambda found: 100.0 * math.sqrt(found))
 
 
 def r_ves(evidence: Evidence, _ask: Ask | None = None) -> Score:
     """Return the reward-based valid efficiency score of one case."""
-    return _timed(evidence, reward)
+    return _timed(evidence, lambda found: 100.0 * math.sqrt(reward(found)))
 
 
 def reward(found: float) -> float:
@@ -204,7 +182,7 @@ VES = Metric(
     name="bird.ves",
     needs=frozenset({"gold", "policy:bird", "timings:5"}),
     citation=_PAPER,
-    formula="100 · √(median gold seconds / median predicted seconds) if correct else 0",
+    formula="100 · √median(gold seconds / predicted seconds) over timed rounds if correct else 0",
     range=(0.0, math.inf),
     compute=ves,
 )
@@ -212,7 +190,7 @@ R_VES = Metric(
     name="bird.r_ves",
     needs=frozenset({"gold", "policy:bird", "timings:5"}),
     citation=_MINI_DEV,
-    formula="100 · √reward; reward 1.25, 1, .75, .5, .25 from a ratio of 2, 1, .5, .25, 0; 0 if wrong",
+    formula="100 · √reward; reward 1.25, 1, .75, .5, .25 from a median ratio of 2, 1, .5, .25, 0; 0 if wrong",
     range=(0.0, 100.0 * math.sqrt(1.25)),
     compute=r_ves,
 )

@@ -59,6 +59,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
 """What `--profile` stands for."""
 
 _POLICY = "policy:"
+_TIMINGS = "timings:"
 
 
 def installed() -> dict[str, EntryPoint]:
@@ -118,3 +119,14 @@ def check_options(chosen: Sequence[Metric], settings: MetricSettings) -> None:
 def presets_needed(chosen: Sequence[Metric]) -> tuple[str, ...]:
     """Return the presets these metrics want the results compared under, sorted."""
     return tuple(sorted({need.removeprefix(_POLICY) for m in chosen for need in m.needs if need.startswith(_POLICY)}))
+
+
+def is_clocked(metric: Metric) -> bool:
+    """Return whether a metric is computed from clocks, so that no two runs give the same value."""
+    return any(need.startswith(_TIMINGS) for need in metric.needs)
+
+
+def repetitions_needed(chosen: Sequence[Metric]) -> int:
+    """Return how often gold and prediction are timed in turn for these metrics: the most that one asks for."""
+    needs = (need for metric in chosen for need in metric.needs if need.startswith(_TIMINGS))
+    return max((int(need.removeprefix(_TIMINGS)) for need in needs), default=0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
+from cases.outcome import Failure, Rows
 from cases.verdicts import Verdict
 from harness.metrics.bird import under
 from harness.metrics.contract import Ask, Metric
 from harness.metrics.outcomes import unscorable
-from harness.results.evidence import Evidence, Score
+from harness.results.evidence import Evidence, Execution, Score
 from harness.results.exact_set import Parts, Unit
 
 _CITATION = "Yu et al. 2018 (Spider), evaluation script"
@@ -169,17 +170,33 @@ def _clause(name: str) -> Metric:
 
 
 def suite_accuracy(evidence: Evidence, _ask: Ask | None = None) -> Score:
-    """Return 1 where gold and prediction agree on every snapshot of the case."""
+    """Return 1 where gold and prediction agree on every snapshot of the case, 0 where they do not on one."""
     missing = unscorable(evidence)
     if missing is not None:
         return missing
-    if len(evidence.executions) < 2:
-        return Score(None, "the case was run on one snapshot: a suite needs several")
-    found = [dict(execution.others).get("spider") for execution in evidence.executions]
-    if any(comparison is None or comparison.verdict == "undecided" for comparison in found):
-        return Score(None, "not decided on every snapshot")
-    agreed = sum(comparison is not None and comparison.verdict == "match" for comparison in found)
-    return Score(float(agreed == len(found)), f"they agree on {agreed} of {len(found)} snapshots")
+    executions, places = evidence.executions, 1 + len(evidence.case.extra_snapshots)
+    if max(places, len(executions)) < 2:
+        return Score(None, "the case has one snapshot: a suite needs several")
+    found = [(one.snapshot, _agreed(one)) for one in (*executions[-1:], *executions[:-1])]
+    apart = [name for name, (agreed, _) in found if agreed is False]
+    if apart or not found:
+        return Score(0.0, f"they differ on {', '.join(apart)}" if apart else evidence.reason)
+    unknown = [f"{name}: {why}" for name, (agreed, why) in found if agreed is None]
+    if unknown:
+        return Score(None, f"not decided on {'; '.join(unknown)}")
+    if len(found) < places:
+        return Score(None, f"run on {len(found)} of {places} snapshots")
+    return Score(1.0, f"they agree on all {len(found)} snapshots")
+
+
+def _agreed(execution: Execution) -> tuple[bool | None, str]:
+    """Return whether gold and prediction agree on one snapshot; None and why where that is not known."""
+    comparison = dict(execution.others).get("spider")
+    if comparison is not None:
+        return {"match": True, "mismatch": False}.get(comparison.verdict), comparison.reason
+    if isinstance(execution.predicted, Failure):
+        return (False, "") if isinstance(execution.gold, Rows) else (None, "the gold gave no rows there")
+    return None, "it could not be run there" if execution.predicted is None else "the gold gave no rows there"
 
 
 EXACT_SET_MATCH = Metric(

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from cases.errors import InputError
 from cases.outcome import Rows
+from cases.plan import QueryPlan
 from cases.verdicts import UNSCORABLE, Verdict
-from harness.metrics.bird import NOT_TIMED, ratio
 from harness.metrics.contract import Ask, Metric
 from harness.metrics.outcomes import RAN, both, by_name, ending, keys, last, unscorable
+from harness.metrics.pace import NOT_TIMED, pace, paced
 from harness.metrics.sqlas_context import CITATION
 from harness.results.evidence import Evidence, MetricSettings, Score
+from harness.results.parsed import ParsedQuery
 
 _MANY = 100
 _EXPLODED = 10_000
@@ -105,7 +107,7 @@ def _check_expected(settings: MetricSettings) -> None:
 
 
 def efficiency_score(evidence: Evidence, _ask: Ask | None = None) -> Score:
-    """Return median gold seconds / median predicted seconds, at most 1; 0 for what did not run."""
+    """Return the median of gold seconds / predicted seconds, at most 1; 0 for what did not run."""
     missing = unscorable(evidence)
     if missing is not None:
         return missing
@@ -113,41 +115,63 @@ def efficiency_score(evidence: Evidence, _ask: Ask | None = None) -> Score:
         return Score(None, NOT_TIMED)
     if evidence.verdict not in RAN:
         return Score(0.0, f"{evidence.verdict}: {evidence.reason}")
-    found = ratio(evidence)
-    if isinstance(found, Score):
-        return found
-    return Score(min(found, 1.0), f"gold takes {found:.3g} times as long", (("ratio", found),))
+    found = pace(evidence)
+    return found if isinstance(found, Score) else paced(found, lambda each: min(each, 1.0))
 
 
 def data_scan_efficiency(evidence: Evidence, _ask: Ask | None = None) -> Score:
-    """Return 1 less a penalty for each way of reading more than is needed, by the text's facts and the rows it gave."""
-    parsed = evidence.predicted_parsed
+    """Return 1 less a penalty for each way of reading more than is needed, by the engine's plan and the rows."""
+    parsed, plan = evidence.predicted_parsed, evidence.plan
     if evidence.verdict in {Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE}:
         return Score(None, f"not scored: {evidence.verdict.value}")
+    if evidence.case.query_type != "dql":
+        return Score(None, "the statement changes data: what it reads is not asked")
     if parsed is None or parsed.error is not None:
         return Score(0.0, "there is no statement that can be read")
-    if not parsed.tables:
-        return Score(1.0, "no table is read")
-    grouped, limited = "group" in parsed.nodes, bool({"limit", "fetch"} & parsed.nodes)
-    cut, joined = ending(evidence) in _CUT, bool(parsed.joins or "join" in parsed.nodes)
+    if plan is None:
+        return _without_plan(evidence)
     execution = last(evidence)
     rows = execution.predicted if execution is not None else None
     count = len(rows.relation.rows) if isinstance(rows, Rows) else 0
-    found: list[tuple[float, str]] = []
-    if parsed.stars:
-        found.append((0.2, "every column is selected"))
-    if not (grouped or limited or "where" in parsed.nodes):
-        found.append((0.3, "no WHERE, GROUP BY or LIMIT"))
-    if cut and (grouped or joined) and not limited:
-        found.append((0.4, "a join or grouping gives more rows than are kept"))
-    elif cut and not limited:
-        found.append((0.3, "more rows than are kept"))
-    elif not cut and joined and count > _EXPLODED:
-        found.append((0.3, f"a join gives {count} rows"))
-    if not (cut or grouped or limited) and count > _MANY:
-        found.append((0.1, f"{count} detail rows without LIMIT"))
+    found = list(_wasteful(parsed, plan, count, cut=ending(evidence) in _CUT))
     value = max(0.0, 1.0 - sum(penalty for penalty, _ in found))
-    return Score(value, "; ".join(why for _, why in found) or "nothing is read in vain")
+    reason = "; ".join(why for _, why in found) or ("nothing is read in vain" if plan.scans else "no table is read")
+    read = {kind: ", ".join(scan.table for scan in plan.scans if scan.whole is kind) for kind in (True, False)}
+    return Score(value, reason, (("read_whole", read[True]), ("looked_up", read[False])))
+
+
+def _without_plan(evidence: Evidence) -> Score:
+    """Return 0 where the statement itself did not run, nothing where it did and the engine's plan is missing."""
+    ended = ending(evidence)
+    if ended in RAN or ended in UNSCORABLE:
+        return Score(None, f"no plan: {evidence.no_plan or 'none was asked for'}")
+    return Score(0.0, f"{ended}: {evidence.reason}")
+
+
+def _wasteful(parsed: ParsedQuery, plan: QueryPlan, count: int, *, cut: bool) -> Iterator[tuple[float, str]]:
+    """Yield each penalty with its reason.
+
+    A table counts as narrowed where the plan has a condition on its rows; where the engine does not tell (SQLite), a
+    WHERE in the statement decides. What is looked up by an index is no scan.
+    """
+    if not plan.scans:
+        return
+    grouped, limited = "group" in parsed.nodes, bool({"limit", "fetch"} & parsed.nodes)
+    whole = [scan for scan in plan.scans if scan.whole]
+    narrowed = any("where" in parsed.nodes if scan.narrowed is None else scan.narrowed for scan in whole)
+    if parsed.stars:
+        yield 0.2, "every column is selected"
+    if whole and not (narrowed or grouped or limited):
+        names = ", ".join(dict.fromkeys(scan.table for scan in whole))
+        yield 0.3, f"{names} read from end to end, with no condition, GROUP BY or LIMIT"
+    if cut and (grouped or plan.joined) and not limited:
+        yield 0.4, "a join or grouping gives more rows than are kept"
+    elif cut and not limited:
+        yield 0.3, "more rows than are kept"
+    elif not cut and plan.joined and count > _EXPLODED:
+        yield 0.3, f"a join gives {count} rows"
+    if not (cut or grouped or limited) and count > _MANY:
+        yield 0.1, f"{count} detail rows without LIMIT"
 
 
 def _metric(name: str, formula: str, compute: Callable[[Evidence, Ask | None], Score], *needs: str) -> Metric:
@@ -168,10 +192,16 @@ EMPTY_RESULT_PENALTY = replace(
     check=_check_expected,
 )
 EFFICIENCY_SCORE = _metric(
-    "efficiency_score", "min(median gold seconds / median predicted seconds, 1)", efficiency_score, "gold", "timings:5"
+    "efficiency_score",
+    "min(median(gold seconds / predicted seconds) over timed rounds, 1)",
+    efficiency_score,
+    "gold",
+    "timings:5",
 )
 DATA_SCAN_EFFICIENCY = _metric(
     "data_scan_efficiency",
-    "1 − .2 (*) − .3 (no WHERE, GROUP BY, LIMIT) − .3/.4 (cut or exploding) − .1 (no LIMIT, > 100 detail rows)",
+    "1 − .2 (*) − .3 (a table read whole for nothing: no condition, GROUP BY, LIMIT) − .3/.4 (cut or exploding) "
+    "− .1 (no LIMIT, > 100 detail rows)",
     data_scan_efficiency,
+    "plan",
 )

@@ -150,7 +150,11 @@ class CaseResult(_Record):
 
 
 class Timing(_Record):
-    """Seconds of harness clock for one result; kept apart so results.jsonl has no clocks."""
+    """Seconds of harness clock for one result; kept apart so results.jsonl has no clocks.
+
+    `rounds` are the seconds of gold and prediction in turn, by the clock of `clock`, where a metric of speed was
+    chosen; `scores` are those of every metric computed from them.
+    """
 
     case_id: str
     trial: int
@@ -161,3 +165,6 @@ class Timing(_Record):
     sandbox_seconds: float | None = None
     predicted_seconds: float | None = None
     total_seconds: float = 0.0
+    rounds: tuple[tuple[float, float], ...] = ()
+    clock: str = ""
+    scores: dict[str, ScoreRecord] = {}

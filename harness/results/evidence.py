@@ -8,6 +8,7 @@ from typing import Literal
 from cases.case import Case, Prediction
 from cases.catalog import Catalog
 from cases.outcome import Changed, Outcome
+from cases.plan import QueryPlan
 from cases.policy import Policy
 from cases.relation import Relation
 from cases.verdicts import Cause, Verdict
@@ -72,8 +73,8 @@ class Execution:
 
     `partial` is the Skill's partial credit (0–1) on a mismatch, None elsewhere. `eval_orders` says of a change how
     each eval query orders its rows. `others` are the comparisons under the presets that the run's metrics need
-    (`policy:NAME`), `timings` the seconds of repeated runs of gold and prediction in turn on one server, empty where
-    none were timed.
+    (`policy:NAME`), `timings` the seconds of repeated runs of gold and prediction in turn on one server by that
+    `clock` (`engine` or `harness`), empty where none were timed; `not_timed` says why where they were asked for.
     """
 
     snapshot: str
@@ -85,6 +86,8 @@ class Execution:
     eval_orders: tuple[OrderFacts | None, ...] = ()
     others: tuple[tuple[str, Comparison], ...] = ()
     timings: tuple[tuple[float, float], ...] = ()
+    clock: str = ""
+    not_timed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,9 @@ class Evidence:
 
     `gold_sql` is the accepted alternative that matched, else the best or first. `selected_route` is None where
     the agent named none. `verdict` is decided by evaluate; metrics never decide it. `catalog` is what the prediction
-    may name, None where it is not known.
+    may name, None where it is not known. The last of `executions` is the one on the case's own snapshot, which the
+    verdict is of; those before it are on the case's further snapshots. `plan` is the engine's plan of the prediction,
+    None where no metric needs it, or where `no_plan` says why there is none.
     """
 
     case: Case
@@ -114,6 +119,8 @@ class Evidence:
     cause: Cause | None = None
     gold_status: GoldStatus = "unavailable"
     catalog: Catalog | None = None
+    plan: QueryPlan | None = None
+    no_plan: str = ""
 
 
 @dataclass(frozen=True, slots=True)

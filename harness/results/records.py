@@ -15,6 +15,7 @@ from harness.results.case_result import (
     OrderRecord,
     ScoreRecord,
     StructureRecord,
+    Timing,
 )
 from harness.results.evidence import Evidence, Score
 from harness.results.parsed import OrderFacts, ParsedQuery, TableRef
@@ -64,6 +65,17 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         difficulty=case.difficulty,
         tags=case.tags,
     )
+
+
+def with_pace(timing: Timing, evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Timing:
+    """Return a result's timings with the rounds of gold and prediction in turn and the scores that come from them."""
+    execution = evidence.executions[-1] if evidence.executions else None
+    if not scores or execution is None:
+        return timing.model_copy(update={"scores": {name: _score(score) for name, score in scores}})
+    rounds = tuple((round(gold, 9), round(predicted, 9)) for gold, predicted in execution.timings)
+    clock = execution.clock if rounds else ""
+    told = {"rounds": rounds, "clock": clock, "scores": {name: _score(score) for name, score in scores}}
+    return timing.model_copy(update=told)
 
 
 def _agent(prediction: Prediction | None) -> AgentRecord | None:

@@ -16,7 +16,7 @@ from dialect_adapters.registry import adapter as find_adapter
 from harness.desk import Desk, Rules
 from harness.judges import Seated
 from harness.metrics.contract import Metric
-from harness.metrics.registry import check_options, metrics
+from harness.metrics.registry import check_options, metrics, repetitions_needed
 from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
 from harness.run.options import RunConfig
@@ -100,7 +100,7 @@ def prepare(
     adapter = find_adapter(config.dialect)
     chosen = metrics(config.metrics)
     _declared(config, chosen)
-    settings = _settings(config)
+    settings = _settings(config, chosen)
     check_options(chosen, settings)
     provider = _provider(config, adapter, screen)
     image = prepare_shares(provider, adapter, pack.snapshots, screen.notice)
@@ -135,9 +135,11 @@ def _provider(config: RunConfig, adapter: Adapter, screen: Screen) -> Provider:
     )
 
 
-def _settings(config: RunConfig) -> MetricSettings:
-    """Return what the run's metrics may be told."""
-    return MetricSettings(config.alpha, config.beta, config.disagreement, options=config.metric_option)
+def _settings(config: RunConfig, chosen: Sequence[Metric]) -> MetricSettings:
+    """Return what the run's metrics may be told; nothing is timed again where none of them is of speed."""
+    needed = repetitions_needed(chosen)
+    rounds = needed if config.repetitions is None or not needed else config.repetitions
+    return MetricSettings(config.alpha, config.beta, config.disagreement, rounds, options=config.metric_option)
 
 
 def _declared(config: RunConfig, chosen: Sequence[Metric]) -> None:

@@ -54,7 +54,8 @@ def run_result(ending: Ending, folder: str) -> RunResult:
     pairs = [ending.finished[key] for key in ending.planned if key in ending.finished]
     results = _across_trials([result for result, _ in pairs], ending.manifest.metrics)
     timings = tuple(timing for _, timing in pairs)
-    totals = tuple(aggregate(results, name) for name in ending.manifest.metrics)
+    clocked = {name for timing in timings for name in timing.scores}
+    totals = tuple(aggregate(timings if name in clocked else results, name) for name in ending.manifest.metrics)
     held = thresholds(ending.declared, totals)
     planned = len(ending.planned)
     code = exit_code(results, held=held, breaches=ending.breaches, interrupted=ending.interrupted, planned=planned)

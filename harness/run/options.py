@@ -72,6 +72,7 @@ class RunOptions(BaseModel):
     beta: float | None = Field(default=None, ge=0, le=1)
     disagreement: float | None = Field(default=None, ge=0, lt=1)
     clock: datetime | None = None
+    repetitions: int | None = Field(default=None, ge=0, le=1000)
     agent_timeout: float | None = Field(default=None, gt=0, le=86400)
     judge: tuple[str, ...] | None = None
     judge_record: Path | None = None
@@ -199,6 +200,7 @@ class RunConfig:
     beta: float
     disagreement: float
     clock: datetime | None
+    repetitions: int | None
     agent_timeout: float
     judge: tuple[str, ...]
     judge_record: Path | None

@@ -15,12 +15,12 @@ from cases.errors import SandboxStartError
 from cases.outcome import Changed, Outcome, Rows
 from cases.pack import Pack
 from harness.desk import Desk, Rules
-from harness.evaluate import Judged, evaluate
+from harness.evaluate import Judged, SuiteGold, evaluate
 from harness.gold import answer_gold, cases_with_gold
 from harness.judges import Seated
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import GoldAnswer
-from harness.results.records import case_result
+from harness.results.records import case_result, with_pace
 from harness.results.run_result import Manifest, RunResult
 from harness.run.asking import Asker, open_asker
 from harness.run.bench import Bench, prepare
@@ -41,6 +41,9 @@ from sandboxes.cache import cache_dir
 from sandboxes.pool import Pool
 
 
+Answers = dict[tuple[str, str], tuple[GoldAnswer, ...]]
+"""Gold answers by case and snapshot."""
+
 @dataclass(frozen=True, slots=True)
 class _Asked:
     """What the agent answered and the seconds it took."""
@@ -51,12 +54,13 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One case and trial to judge, with its gold; `asked` once the agent has answered."""
+    """One case and trial to judge, with its gold, that of further snapshots too; `asked` once the agent answered."""
 
     case: Case
     trial: int
     gold: tuple[GoldAnswer, ...]
     asked: _Asked | None = None
+    suite: tuple[SuiteGold, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +130,12 @@ def _phases(
     gold = _gold_phase(config, left, bench, book, screen)
     if config.transpile_gold:
         borrowed, traces = borrow_gold(config, left, bench, screen)
-        gold |= borrowed
+        gold |= {(case.id, case.snapshot): borrowed[case.id] for case in left if case.id in borrowed}
         book.problem(traces)
     pairs = [(case, trial) for case in left for trial in range(config.trials) if book.is_open(case, trial)]
-    tasks = deque(_Task(case, trial, gold.get(case.id, ())) for case, trial in pairs)
+    tasks = deque(
+        _Task(case, trial, gold.get((case.id, case.snapshot), ()), _suite(case, gold)) for case, trial in pairs
+    )
     gold.clear()  # from here on each task holds its own, and goes once it is judged
     with bench.pool() as pool:
         bench.warm(pool, [case for case, _ in pairs], config.jobs)
@@ -169,20 +175,21 @@ def _close(
     return finish(run_result(ending, book.folder.path.name), book.folder, write_reports)
 
 
-def _gold_phase(
-    config: RunConfig, cases: Sequence[Case], bench: Bench, book: Book, screen: Screen
-) -> dict[str, tuple[GoldAnswer, ...]]:
-    """Return every case's gold answers; their servers, started only where an answer is not kept, are gone then."""
+def _gold_phase(config: RunConfig, cases: Sequence[Case], bench: Bench, book: Book, screen: Screen) -> Answers:
+    """Return every case's gold answers, on further snapshots too where a metric needs them.
+
+    Their servers, started only where an answer is not kept, are gone then.
+    """
     cache = GoldCache(cache_dir() / "gold" if config.gold_cache else None)
-    tasks = cases_with_gold(cases, config.dialect)
+    tasks = _everywhere(cases_with_gold(cases, config.dialect), bench.rules)
 
-    def answer(case: Case, desk: Desk) -> tuple[str, tuple[GoldAnswer, ...]]:
-        """Return one case's id with its gold answers."""
-        return case.id, answer_gold(case, desk, cache)
+    def answer(case: Case, desk: Desk) -> tuple[tuple[str, str], tuple[GoldAnswer, ...]]:
+        """Return one case's id and snapshot with its gold answers there."""
+        return (case.id, case.snapshot), answer_gold(case, desk, cache)
 
-    answers: dict[str, tuple[GoldAnswer, ...]] = {}
+    answers: Answers = {}
     with bench.pool() as pool:
-        crew = Crew[Case, tuple[str, tuple[GoldAnswer, ...]]](
+        crew = Crew[Case, tuple[tuple[str, str], tuple[GoldAnswer, ...]]](
             lambda: bench.desk(pool), answer, config.jobs, left=pool.left, stop=pool.kill
         )
         try:
@@ -205,10 +212,29 @@ def _traces(drift: Sequence[str]) -> Iterator[str]:
         yield f"gold left a trace: {line}"
 
 
-def _broken_alternatives(cases: Sequence[Case], answers: dict[str, tuple[GoldAnswer, ...]]) -> Iterator[str]:
+def _everywhere(cases: Sequence[Case], rules: Rules) -> list[Case]:
+    """Return the cases, and each once more for every further snapshot of its own where a metric needs them."""
+    if not rules.wants("extra_snapshots"):
+        return list(cases)
+    others = (
+        case.model_copy(update={"snapshot": snapshot})
+        for case in cases
+        if case.query_type == "dql"
+        for snapshot in case.extra_snapshots
+    )
+    return [*cases, *others]
+
+
+def _suite(case: Case, answers: Answers) -> tuple[SuiteGold, ...]:
+    """Return the gold answers on a case's further snapshots, none where they were not asked for."""
+    places = ((snapshot, answers.get((case.id, snapshot))) for snapshot in case.extra_snapshots)
+    return tuple((snapshot, found) for snapshot, found in places if found is not None)
+
+
+def _broken_alternatives(cases: Sequence[Case], answers: Answers) -> Iterator[str]:
     """Say which accepted gold statements could not be compared with, where another of their case could."""
     for case in cases:
-        gold = answers.get(case.id, ())
+        gold = answers.get((case.id, case.snapshot), ())
         if any(answer.usable for answer in gold):
             for number, answer in enumerate(gold, 1):
                 # A fault of ours is told where it decides a result, and is gone once that is asked again.
@@ -281,12 +307,14 @@ def _judge(task: _Task, desk: Desk) -> _Done:
         raise AssertionError("a task is judged once its agent was asked")
     started = time.monotonic()
     prediction, agent_seconds = task.asked.prediction, task.asked.seconds
-    judged = evaluate(task.case, prediction, task.gold, desk)
-    result = case_result(judged.evidence, judged.scores)
+    judged = evaluate(task.case, prediction, task.gold, desk, task.suite)
+    clocked = desk.rules.clocked
+    result = case_result(judged.evidence, tuple(score for score in judged.scores if score[0] not in clocked))
     if result.trial != task.trial:
         result = result.model_copy(update={"trial": task.trial})
     total_seconds = agent_seconds + time.monotonic() - started
-    timing = _timing(task, judged, prediction, agent_seconds, total_seconds)
+    paced = tuple(score for score in judged.scores if score[0] in clocked)
+    timing = with_pace(_timing(task, judged, prediction, agent_seconds, total_seconds), judged.evidence, paced)
     return _Done(judged, task.gold, result, timing, desk.station.drift)
 
 

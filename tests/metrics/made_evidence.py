@@ -15,6 +15,7 @@ from cases.presets import preset
 from cases.relation import Column, Kind, Relation
 from cases.verdicts import FailureKind, Verdict
 from dialect_adapters.registry import adapter as find_adapter
+from dialect_adapters.sqlite.plan import PLANS
 from harness.compare import compare, partial_credit, resolve_policy
 from harness.guard import check
 from harness.parse import Parser
@@ -104,6 +105,8 @@ class Maker:
             settings=MetricSettings(options=tuple((options or {}).items())),
             catalog=self.catalog,
         )
+        if guard is not None and guard.allowed and isinstance(asked := self.run(PLANS.ask + str(predicted)), Rows):
+            evidence = replace(evidence, plan=PLANS.read(asked.relation))
         expected = self.run(gold)
         if parsed is None or guard is None or predicted is None:
             return replace(evidence, executions=(Execution("s", expected, None),))
