@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -140,6 +141,45 @@ def test_handed_sets_end_without_an_unexplained_cell(cli, tmp_path, name, predic
     ran = cli("crosscheck", str(folder), "--predict", predict, "--fail-unexplained", "--out", str(tmp_path / "out"))
     assert ran.code == 0, ran.out
     assert found(tmp_path / "out")["unexplained"] == []
+
+
+def probes(folder: Path) -> Path:
+    """Write a pack of the handed dialect probes: one statement of SQLite each, of which three run on no SQLite here."""
+    folder.mkdir()
+    shutil.copy(SHARED / "databases" / "probe.sqlite", folder / "probe.sqlite")
+    snapshots = {"probe": {"database": "probe", "sqlite": "probe.sqlite"}}
+    header = {"format": 1, "name": "probes", "snapshots": snapshots, "cases": ["cases.jsonl"]}
+    (folder / "pack.yaml").write_text(json.dumps(header), encoding="utf-8")
+    with (folder / "cases.jsonl").open("w", encoding="utf-8") as cases:
+        for row in read_jsonl(SHARED / "cases" / "dialect_probes.jsonl"):
+            case = {"id": row["id"], "question": row["name"], "snapshot": "probe"}
+            cases.write(json.dumps(case | {"gold": {"sqlite": row["sqlite_sql"]}}) + "\n")
+    return folder
+
+
+@needs_shared
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize("predict", ["native", "transpile", "per-dialect"])
+def test_every_dialect_probe_is_explained(cli, tmp_path, predict):
+    """SQLite's probes as they are, rewritten, and as sqlglot writes them: no cell is left without a cause and a probe."""
+    folder = probes(tmp_path / "probes")
+    file = tmp_path / "answers.jsonl"
+    with file.open("w", encoding="utf-8") as answers:
+        for row in read_jsonl(SHARED / "cases" / "dialect_probes.jsonl"):
+            texts = {name: row.get(f"sqlglot_{name}") for name in ("postgres", "mysql")} | {"sqlite": row["sqlite_sql"]}
+            for dialect, sql in texts.items() if predict == "per-dialect" else ():
+                if sql:
+                    answers.write(json.dumps({"case_id": row["id"], "dialect": dialect, "sql": sql}) + "\n")
+            if predict != "per-dialect":
+                answers.write(json.dumps({"case_id": row["id"], "sql": row["sqlite_sql"]}) + "\n")
+    asked = ["--predict", predict, "--predictions", str(file), "--fail-unexplained", "--out", str(tmp_path / "out")]
+    ran = cli("crosscheck", str(folder), *asked)
+    assert ran.code == 0, ran.out
+    result = found(tmp_path / "out")
+    causes = [pair["found"]["cause"] for case in result["cases"] for pair in case["pairs"] if pair["found"]]
+    assert len(causes) >= 10
+    assert "other" not in causes
 
 
 @pytest.mark.docker
