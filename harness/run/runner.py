@@ -40,9 +40,9 @@ from harness.store.sides import Side, row_sides, state_sides
 from sandboxes.cache import cache_dir
 from sandboxes.pool import Pool
 
-
 Answers = dict[tuple[str, str], tuple[GoldAnswer, ...]]
 """Gold answers by case and snapshot."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -59,8 +59,8 @@ class _Task:
     case: Case
     trial: int
     gold: tuple[GoldAnswer, ...]
-    asked: _Asked | None = None
     suite: tuple[SuiteGold, ...] = ()
+    asked: _Asked | None = None
 
 
 @dataclass(frozen=True, slots=True)
