@@ -119,6 +119,8 @@ class ExecutionConformance:
     """Statements that try to read the other snapshot's database."""
     leak: ClassVar[tuple[str, str]]
     """A statement that changes session state, and one that shows it."""
+    slow: ClassVar[str] = SLOW
+    """A query that runs for longer than any deadline here, in little memory."""
     spy: ClassVar[str | None] = None
     """A statement that lists what other sessions run; None where sessions share no server process."""
 
@@ -206,7 +208,7 @@ class ExecutionConformance:
     def test_a_slow_statement_is_cancelled_in_time(self, bench: Bench) -> None:
         """The deadline cancels within two seconds, and the next statement finds a sound server."""
         started = time.monotonic()
-        executed = bench.run(SLOW, replace(LIMITS, timeout=1.0))
+        executed = bench.run(self.slow, replace(LIMITS, timeout=1.0))
         assert isinstance(executed.outcome, Failure)
         assert executed.outcome.kind is FailureKind.TIMEOUT
         assert time.monotonic() - started < 3.0
@@ -257,7 +259,7 @@ class ExecutionConformance:
         if self.spy is None:
             return
         limits = replace(LIMITS, timeout=1.5)
-        slow = threading.Thread(target=bench.run, args=(f"/* {MARKER} */ {SLOW}", limits))
+        slow = threading.Thread(target=bench.run, args=(f"/* {MARKER} */ {self.slow}", limits))
         slow.start()
         try:
             time.sleep(0.5)
@@ -278,7 +280,7 @@ class ExecutionConformance:
         try:
             killer.start()
             with pytest.raises(SandboxLostError):
-                run_on(server, SLOW, LIMITS)
+                run_on(server, self.slow, LIMITS)
         finally:
             killer.join()
             server.destroy()

@@ -22,8 +22,6 @@ from dialect_adapters.conformance_data import BIG_ROWS, MARKER
 from dialect_adapters.contract import Adapter, Pins, Role, Session, SessionLostError, StatementError
 from dialect_adapters.execute import Change, Workshop, execute_change
 
-ENDLESS = f"INSERT INTO hollow (id) {SLOW}"  # noqa: S608 - text of our own
-
 FREE = Pins()
 """A clock that runs."""
 
@@ -86,6 +84,10 @@ class ChangeConformance:
     """Every promise of write sessions and of `execute_change`."""
 
     dialect: ClassVar[str]
+    slow: ClassVar[str] = SLOW
+    """A query that runs for longer than any deadline here, in little memory."""
+    moment: ClassVar[str] = "CAST(CURRENT_TIMESTAMP AS CHAR(19))"
+    """How the engine writes the present moment to the second."""
 
     def test_what_is_committed_stays_and_what_is_rolled_back_does_not(self, yard: Yard) -> None:
         """Another login sees committed rows, and never those of a transaction that was undone."""
@@ -192,7 +194,7 @@ class ChangeConformance:
 
     def test_a_pinned_clock_holds_for_setup_and_statement(self, yard: Yard) -> None:
         """Moments that are stored are the pinned one, so that two states can be equal at all."""
-        insert = "INSERT INTO hollow (id, name) SELECT {}, CAST(CURRENT_TIMESTAMP AS CHAR(19))"
+        insert = f"INSERT INTO hollow (id, name) SELECT {{}}, {self.moment}"  # noqa: S608 - text of our own
         change = Change(insert.format(1), "dml", (insert.format(2),))
         relation = part(yard.change(change, Pins(clock=datetime(2020, 2, 29, 12, 30, tzinfo=UTC))), "hollow").relation
         assert relation is not None
@@ -217,9 +219,10 @@ class ChangeConformance:
     def test_a_slow_change_is_stopped_in_time(self, yard: Yard) -> None:
         """The deadline holds for statements that write."""
         server = yard.start()
+        endless = f"INSERT INTO hollow (id) {self.slow}"  # noqa: S608 - text of our own
         try:
             started = time.monotonic()
-            outcome = execute_change(yard.shop(server), Change(ENDLESS, "dml"), replace(LIMITS, timeout=1.0))
+            outcome = execute_change(yard.shop(server), Change(endless, "dml"), replace(LIMITS, timeout=1.0))
             # The state before is read first, without a deadline of the statement's.
             assert time.monotonic() - started < 8.0
         finally:

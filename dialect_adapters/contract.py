@@ -181,6 +181,21 @@ class HostServer:
 
 
 @dataclass(frozen=True, slots=True)
+class HostLibrary:
+    """An engine that is a Python package of this machine's own and runs inside the worker, never in a container.
+
+    `modules` are its top-level modules, shown to the worker in the folder `inside`, `needs` what they import late of the
+    standard library; our extra `extra` installs `distribution`.
+    """
+
+    distribution: str
+    modules: tuple[str, ...]
+    extra: str
+    inside: str
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ServerRecipe:
     """An engine's server as data; providers run it, none knows the engine. `{bin}` and `{data}` are filled in.
 
@@ -190,7 +205,8 @@ class ServerRecipe:
     socket cannot be shared and the options are then `tcp_options`. `extra_files` are (host file, absolute path
     inside) pairs copied in at bake time. `registry_bin_dir` is `{bin}` in the registry image ("" = as in Debian's).
     `mark` asks, as HARNESS, for what cannot stay the same where anything on the server was written ("" = nothing does).
-    `host` says how a server of this machine's own is found (None = it runs in containers alone).
+    `host` says how a server of this machine's own is found (None = it runs in containers alone). `library` is the
+    Python package that is the engine of a worker (None = the worker needs the standard library alone).
     """
 
     dialect: str
@@ -214,6 +230,7 @@ class ServerRecipe:
     registry_bin_dir: str = ""
     mark: str = ""
     host: HostServer | None = None
+    library: HostLibrary | None = None
 
 
 CteScope = Literal["earlier", "recursive", "all"]
@@ -328,6 +345,14 @@ class Renewing(Protocol):
         For servers alone that nothing but trusted text has touched.
         """
         ...
+
+
+@runtime_checkable
+class Akin(Protocol):
+    """What an adapter has besides, where its engine reads the statements of another."""
+
+    kin: str
+    """The dialect whose gold, setup, scripts and predictions are used where a pack has none for this one."""
 
 
 class Adapter(Protocol):

@@ -58,8 +58,8 @@ class Tally:
                     self._weigh(index, cell)
             yield row
 
-    def question(self, target: str, quote: Callable[[str], str]) -> str:
-        """Return the SELECT that asks the engine for the same figures."""
+    def question(self, target: str, quote: Callable[[str], str], text_bytes: str = "octet_length({})") -> str:
+        """Return the SELECT that asks the engine for the same figures; `text_bytes` is how it counts a text's bytes."""
         parts = ["count(*)"]
         for column in self.table.columns:
             name = quote(column.name)
@@ -67,7 +67,8 @@ class Tally:
             if column.kind in _NUMERIC:
                 parts.append(f"sum({name})")
             elif column.kind in _TEXTUAL:
-                parts.append(f"sum(octet_length({name}))")
+                counted = text_bytes if column.kind is Kind.TEXT else "octet_length({})"
+                parts.append(f"sum({counted.format(name)})")
         return f"SELECT {', '.join(parts)} FROM {target}"  # noqa: S608 - quoted identifiers of our own schema
 
     def difference(self, answer: Sequence[object]) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cases.errors import EngineUnavailableError, InfrastructureError, InputError
-from dialect_adapters.contract import ServerRecipe
+from dialect_adapters.contract import HostLibrary, ServerRecipe
 from dialect_adapters.registry import adapter, names
 from sandboxes import apt
 from sandboxes.cache import cache_dir
@@ -38,7 +38,8 @@ class Finding:
 def examine() -> tuple[Finding, ...]:
     """Return every fact about this machine, for every installed dialect."""
     recipes = tuple(adapter(name).recipe for name in names())
-    return (*machine_findings(), *process_findings(recipes), *container_findings(recipes))
+    contained = tuple(recipe for recipe in recipes if recipe.library is None)
+    return (*machine_findings(), *process_findings(recipes), *container_findings(contained))
 
 
 def process_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
@@ -52,7 +53,19 @@ def process_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
     except InfrastructureError as fault:
         return (Finding("jailed process", False, fault.message, fault.remedy, decides=True),)
     files = Finding("jailed process", True, f"{jailer.description}, SQLite {here.sqlite_version}", decides=True)
-    return (files, *(_jailed_server(recipe) for recipe in recipes if recipe.host is not None))
+    servers = (_jailed_server(recipe) for recipe in recipes if recipe.host is not None)
+    return (files, *servers, *(_library(recipe.library) for recipe in recipes if recipe.library is not None))
+
+
+def _library(wanted: HostLibrary) -> Finding:
+    """Return whether an engine that is a Python package is installed; only those who name it need it."""
+    from sandboxes.process.library import host_library
+
+    name = f"package {wanted.distribution}"
+    try:
+        return Finding(name, True, f"{wanted.distribution} {host_library(wanted).version}, for jailed workers")
+    except InputError as fault:
+        return Finding(name, False, fault.message, fault.remedy)
 
 
 def _jailed_server(recipe: ServerRecipe) -> Finding:

@@ -17,7 +17,7 @@ from harness.results.verdicts import GuardVerdict
 MAX_BYTES = 32 * 1024
 MAX_DEPTH = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-_UTILITY_WORDS = frozenset({"show", "describe", "desc", "explain", "pragma"})
+_UTILITY_WORDS = frozenset({"show", "describe", "desc", "explain", "pragma", "summarize"})
 
 
 @dataclass(frozen=True, slots=True)

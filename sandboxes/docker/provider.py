@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.errors import InfrastructureError
+from cases.errors import InfrastructureError, InputError
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Mode
 from sandboxes import labels
@@ -88,9 +88,16 @@ class DockerProvider:
         """Return the image for exactly these snapshots, building base and image once under a lock.
 
         Raises:
-            InputError: the engine has no runtime of the given name, or a snapshot cannot be loaded.
+            InputError: the engine has no runtime of the given name, a snapshot cannot be loaded, or the dialect's
+                engine is a Python package, which no image holds.
             InfrastructureError: anything of ours.
         """
+        if adapter.recipe.library is not None:
+            raise InputError(
+                f"{adapter.name} runs in no container: its engine is a Python package of this machine",
+                field="--sandbox",
+                remedy="Use `--sandbox process`",
+            )
         ensure_engine(self._policy, notice)
         self._connected()
         engine = connect(timeout=_BAKE_SECONDS)

@@ -17,7 +17,7 @@ from dialect_adapters.contract import Adapter
 from sandboxes.bundle import CHUNK, Bundle, BundleWriter, Packed
 from sandboxes.cache import private_folder, write_private
 from sandboxes.locks import exclusive
-from sandboxes.process.images import CATALOG, DATA, FORMAT, IMPORTED, loaded_by
+from sandboxes.process.images import CATALOG, DATA, FORMAT, IMPORTED, engine_of, loaded_by
 from sandboxes.process.interpreter import host_interpreter
 
 _KEY = re.compile(r"[0-9a-f]{32}")
@@ -97,7 +97,7 @@ def check(bundle: Bundle, packed: Packed, adapter: Adapter) -> dict[str, object]
             "than is here: no run would use it",
             "Export it with the version that is here, or use that one here",
         )
-    version = host_interpreter().sqlite_version
+    _, version = engine_of(adapter, host_interpreter())
     stored["catalogs"] = [
         catalog.model_copy(update={"engine_version": version}).model_dump(mode="json") for catalog in catalogs
     ]

@@ -12,6 +12,7 @@ from sandboxes.process.cgroups import Caps, groups_work
 from sandboxes.process.images import image_data
 from sandboxes.process.interpreter import Interpreter, host_interpreter
 from sandboxes.process.jail import Jailer, JailSpec, find_jailer
+from sandboxes.process.library import host_library
 from sandboxes.process.plan import FILTER, MEMORY, MIB, Plan
 
 _LIMITS = (
@@ -44,18 +45,20 @@ def files_plan(adapter: Adapter, image: SnapshotImage, mode: Mode, *, room_mb: i
 
 
 def _spec(recipe: ServerRecipe, mode: Mode, interpreter: Interpreter, data: Path, space: int) -> JailSpec:
-    """Return what the jail holds: interpreter, standard library, the recipe's own files, the data and room to write.
+    """Return what the jail holds: interpreter, standard library, engine, the recipe's own files, data, room to write.
 
     Where there is room to write, the worker serves a copy of the data in it.
     """
     own = tuple((str(host), inside) for host, inside in recipe.extra_files)
+    engine = host_library(recipe.library).paths if recipe.library else ()
+    shown = {inside: host for host, inside in (*engine, *interpreter.paths, *own)}
     served = f"{recipe.data_dir}-live" if space else recipe.data_dir
     copied = ("--copy-from", recipe.data_dir) if space else ()
     arguments = (part.replace("{data}", served) for part in recipe.serve[mode][1:])
     return JailSpec(
         argv=(str(interpreter.program), *arguments, *copied),
         env=recipe.env,
-        paths=(*interpreter.paths, *own, (str(data), recipe.data_dir)),
+        paths=(*((host, inside) for inside, host in shown.items()), (str(data), recipe.data_dir)),
         hidden=interpreter.hidden,
         writable=((served, space),) if space else (),
     )

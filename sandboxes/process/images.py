@@ -22,6 +22,7 @@ from sandboxes.contract import BaseImage, Notice, SnapshotImage
 from sandboxes.loader import loader_digest
 from sandboxes.locks import exclusive
 from sandboxes.process.interpreter import Interpreter
+from sandboxes.process.library import host_library
 
 FORMAT = 3
 DATA = "data"
@@ -43,8 +44,14 @@ def image_key(adapter: Adapter, snapshots: Sequence[Snapshot], interpreter: Inte
     """Return the key of everything that decides an image's bytes: the snapshots in any order, code and library."""
     content = sorted((snapshot.id, snapshot.database, snapshot.digest) for snapshot in snapshots)
     code = [adapter.recipe.builder_version, loader_digest(adapter)]
-    parts = [FORMAT, adapter.name, code, interpreter.python_version, interpreter.sqlite_version, content]
+    parts = [FORMAT, adapter.name, code, interpreter.python_version, engine_of(adapter, interpreter)[1], content]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def engine_of(adapter: Adapter, interpreter: Interpreter) -> tuple[str, str]:
+    """Return the library that reads an image's files here, and its version."""
+    library = adapter.recipe.library
+    return (library.distribution, host_library(library).version) if library else ("sqlite", interpreter.sqlite_version)
 
 
 def loaded_by(adapter: Adapter) -> str:
@@ -78,12 +85,13 @@ def prepare_image(
         data.mkdir(mode=0o755)
         return adapter.load(Endpoint(socket=data), snapshots)
 
+    engine, version = engine_of(adapter, interpreter)
     base = BaseImage(
         ref=f"host/cpython:{interpreter.python_version}",
-        digest=f"sqlite:{interpreter.sqlite_version}",
+        digest=f"{engine}:{version}",
         bin_dir=str(interpreter.program.parent),
         uid=os.geteuid(),
-        version=interpreter.sqlite_version,
+        version=version,
         source="host",
     )
     portable = portable_key(adapter, snapshots)

@@ -57,7 +57,7 @@ def host_interpreter() -> Interpreter:
     paths = {stdlib: stdlib, str(program): str(program)}
     for shared in objects:
         if not shared.is_relative_to(stdlib):
-            paths |= {alias: str(shared) for alias in _aliases(shared)}
+            paths |= {alias: str(shared) for alias in aliases(shared)}
     paths |= {
         name: os.path.realpath(name)
         for name in (dynamic_loader(program), "/etc/ld.so.cache")
@@ -68,7 +68,7 @@ def host_interpreter() -> Interpreter:
     return Interpreter(program, found["python"], found["sqlite"], shown, hidden)
 
 
-def _aliases(shared: Path) -> list[str]:
+def aliases(shared: Path) -> list[str]:
     """Return a shared object's path and the links beside it: the loader asks for a name, maps show the file."""
     stem = shared.name.split(".so")[0]
     links = [path for path in shared.parent.glob(f"{stem}*.so*") if path.is_symlink() and path.resolve() == shared]

@@ -1,0 +1,1 @@
+"""DuckDB: files written on the host, read in process by jailed workers."""

@@ -1,0 +1,122 @@
+"""Values as a worker sends them: by the kind of their column, exact, with what Python cannot hold kept as text."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from cases.relation import FarTemporal, Interval, Json, Kind
+
+Reader: TypeAlias = Callable[[Any], object]
+"""Turns a cell that is not null into its value."""
+
+_DEEPEST = 50
+_LONGEST_INT = 4000
+_MICROSECONDS = 6
+_PARTS = re.compile(
+    r"(?:(?P<years>-?\d+) years? ?)?(?:(?P<months>-?\d+) months? ?)?(?:(?P<days>-?\d+) days? ?)?"
+    r"(?:(?P<sign>-?)(?P<hours>\d+):(?P<minutes>\d\d):(?P<seconds>\d\d)(?:\.(?P<part>\d{1,6}))?)?"
+)
+
+
+def reader_of(spec: object, depth: int = 0) -> tuple[Kind, Reader]:
+    """Return the kind that a worker's spec names, and what reads its cells.
+
+    Raises:
+        ValueError: there is no such kind, or it is nested past reason.
+    """
+    if isinstance(spec, list):
+        name, inner = spec
+        if name != "array" or depth > _DEEPEST:
+            raise ValueError(name)
+        return Kind.ARRAY, _array(reader_of(inner, depth + 1)[1])
+    if spec == "bignum":
+        return Kind.INT, _whole
+    kind = Kind(str(spec))
+    return kind, _READERS.get(kind, _same)
+
+
+def _array(read: Reader) -> Reader:
+    """Return what reads a list of such values."""
+    return lambda cell: tuple(None if one is None else read(one) for one in _listed(cell))
+
+
+def _listed(cell: object) -> list[object]:
+    """Return a cell that has to be a list."""
+    if not isinstance(cell, list):
+        raise TypeError("no list")
+    return cell
+
+
+def _same(cell: object) -> object:
+    """Return a value that travels as it is."""
+    if isinstance(cell, (dict, list)):
+        raise TypeError("no value")
+    return cell
+
+
+def _whole(cell: str) -> int | Decimal:
+    """Return a number of any length; Python spells out integers up to a length only."""
+    return int(cell) if len(cell) < _LONGEST_INT else Decimal(cell)
+
+
+def _date(cell: str) -> dt.date | FarTemporal:
+    """Return a date; one without end, before our era or past year 9999 as its text."""
+    try:
+        return dt.date.fromisoformat(cell)
+    except ValueError:
+        return FarTemporal(cell)
+
+
+def _moment(cell: str) -> dt.datetime | FarTemporal:
+    """Return a timestamp with its zone, where it has one; finer than a microsecond, without end or far: its text."""
+    if _fraction(cell) > _MICROSECONDS:
+        return FarTemporal(cell)
+    try:
+        return dt.datetime.fromisoformat(cell)
+    except ValueError:
+        return FarTemporal(cell)
+
+
+def _time(cell: str) -> dt.time | FarTemporal:
+    """Return a time of day; the end of the day (24:00:00) and nanoseconds as their text."""
+    if _fraction(cell) > _MICROSECONDS:
+        return FarTemporal(cell)
+    try:
+        return dt.time.fromisoformat(cell)
+    except ValueError:
+        return FarTemporal(cell)
+
+
+def _fraction(cell: str) -> int:
+    """Return how many digits a text has behind its seconds."""
+    found = re.search(r":\d\d\.(\d+)", cell)
+    return len(found[1]) if found else 0
+
+
+def _interval(cell: str) -> Interval:
+    """Return a span in the three parts that DuckDB keeps."""
+    found = _PARTS.fullmatch(cell)
+    if not cell or found is None:
+        raise ValueError(cell)
+    part = {name: int(found[name] or 0) for name in ("years", "months", "days", "hours", "minutes", "seconds")}
+    micro = ((part["hours"] * 60 + part["minutes"]) * 60 + part["seconds"]) * 1_000_000
+    micro += int((found["part"] or "").ljust(_MICROSECONDS, "0"))
+    return Interval(part["years"] * 12 + part["months"], part["days"], -micro if found["sign"] else micro)
+
+
+_READERS: dict[Kind, Reader] = {
+    Kind.DECIMAL: Decimal,
+    Kind.DATE: _date,
+    Kind.TIME: _time,
+    Kind.TIMETZ: _time,
+    Kind.TIMESTAMP: _moment,
+    Kind.TIMESTAMPTZ: _moment,
+    Kind.INTERVAL: _interval,
+    Kind.UUID: UUID,
+    Kind.JSON: Json,
+}
