@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cases.relation import Column as Column
     from cases.relation import Kind as Kind
     from cases.relation import Relation as Relation
+    from harness import sqlas as sqlas
     from harness.agents.request import AgentRequest as AgentRequest
     from harness.results.run_result import RunResult as RunResult
     from harness.results.verdicts import Comparison as Comparison
@@ -42,11 +43,13 @@ _HOMES = {
     "SqlassayError": "cases.errors",
 }
 
-__all__ = [*sorted(_HOMES), "compare", "evaluate", "guard", "preset", "run"]
+__all__ = [*sorted(_HOMES), "compare", "evaluate", "guard", "preset", "run", "sqlas"]
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from the module that defines it."""
+    if name == "sqlas":
+        return import_module("harness.sqlas")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'sqlassay' has no attribute '{name}'")
