@@ -1,12 +1,17 @@
-"""Our metrics beside the installed wheels of the systems they are from: equal where those are right."""
+"""Our metrics beside the installed wheels of the systems they are from: equal where those are right.
+
+The wheels live in an environment of their own (requirements/peers.txt), beside the one the tests run in, and are asked
+in a process of it (peer_scores.py).
+"""
 
 from __future__ import annotations
 
-import importlib.util
+import json
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -69,87 +74,55 @@ def _evidence(maker: Maker, pair: dict[str, Any]) -> Evidence:
     )
 
 
-def _sqlas(maker: Maker, pair: dict[str, Any]) -> dict[str, float]:
-    """Return what the wheel sqlas says of a pair; the fifth of its accuracy that is speed is taken off."""
-    import sqlas
-    from sqlas.production import data_scan_efficiency, execution_result
+def _ran(maker: Maker, sql: str) -> dict[str, Any]:
+    """Return what a statement gives, as the process of the wheels is told."""
+    found = maker.run(sql)
+    if isinstance(found, Failure):
+        return {"error": found.message}
+    return {"rows": found.relation.rows, "dicts": dict_rows(found.relation)} if isinstance(found, Rows) else {}
 
-    gold, predicted = pair["gold"], pair["predicted"] or ""
-    outcome, expected = maker.run(predicted), maker.run(gold)
-    rows = len(outcome.relation.rows) if isinstance(outcome, Rows) else 0
-    ran = isinstance(outcome, Rows) and bool(predicted)
-    data = {"row_count": rows} if ran else None
-    went = execution_result(data, expected_nonempty=isinstance(expected, Rows) and bool(expected.relation.rows))
-    tables = set(maker.columns)
-    columns = {name: set(found) for name, found in maker.columns.items()}
 
-    def execute(sql: str) -> list[tuple[object, ...]]:
-        """Run a statement as the wheel wants it."""
-        found = maker.run(sql)
-        if isinstance(found, Failure) or not sql:
-            raise ValueError("failed")
-        return list(found.relation.rows)  # type: ignore[union-attr]
-
-    _, details = sqlas.execution_accuracy(predicted, gold, execute_fn=execute)
-    output, counts = details.get("output_score", 0.0), details.get("structural_score", 0.0)
-    return {
-        "context_precision": sqlas.context_precision(predicted, gold)[0],
-        "context_recall": sqlas.context_recall(predicted, gold)[0],
-        "entity_recall": sqlas.entity_recall(predicted, gold)[0],
-        "noise_robustness": sqlas.noise_robustness(predicted, gold, tables, columns)[0],
-        "schema_compliance": sqlas.schema_compliance(predicted, tables, columns)[0],
-        "execution_accuracy": 0.75 * output + 0.25 * counts,
-        "result_set_similarity": sqlas.result_set_similarity(predicted, gold, execute_fn=execute)[0],
-        "execution_success": went["execution_success"],
-        "empty_result_penalty": went["empty_result_penalty"],
-        "data_scan_efficiency": data_scan_efficiency(predicted, rows)[0],
-        "read_only_compliance": sqlas.read_only_compliance(predicted),
-        "safety_score": sqlas.safety_score(predicted, pair.get("answer") or "", None, pair.get("question", "?"))[0],
+@pytest.fixture(scope="module")
+def said(maker: Maker) -> list[dict[str, dict[str, float]]]:
+    """What the wheels say of every pair, both families."""
+    home = Path(f"{sys.prefix}-peers")
+    if not (home / ".ready").is_file():
+        pytest.skip(f"no wheels in {home.name}: `make check` puts them there where PyPI answers")
+    asked = {
+        "columns": maker.columns,
+        "pattern": _PATTERN,
+        "pairs": [
+            {**pair, "gold_run": _ran(maker, pair["gold"]), "predicted_run": _ran(maker, pair["predicted"] or "")}
+            for pair in _PAIRS
+        ],
     }
-
-
-def _evalbench(maker: Maker, pair: dict[str, Any]) -> dict[str, float]:
-    """Return what the scorers of the wheel google-evalbench say of a pair."""
-    from scorers import exactmatcher, executablesql, generatedqueryregexpmatcher, recallmatcher, returnedsql, setmatcher
-
-    predicted = pair["predicted"] or ""
-    rows, errors = [], []
-    for sql in (pair["gold"], predicted):
-        found = maker.run(sql)
-        error = found.message if isinstance(found, Failure) else None
-        errors.append(error if sql else None)  # an empty statement is never run there
-        relation = found.relation if isinstance(found, Rows) else None
-        rows.append(dict_rows(relation) if relation else [])
-    given = ("?", pair["gold"], "dql", rows[0], "", errors[0], predicted, rows[1], "", errors[1])
-    scorers = {
-        "exact_match": exactmatcher.ExactMatcher({}),
-        "returned_sql": returnedsql.ReturnedSQL({}),
-        "executable_sql": executablesql.ExecutableGenerationScore({}),
-        "recall_match": recallmatcher.RecallMatcher({}),
-        "set_match": setmatcher.SetMatcher({}),
-        "regexp_matcher": generatedqueryregexpmatcher.GeneratedQueryRegexpMatcher({"regexp_string_list": [_PATTERN]}),
-    }
-    said = {name: float(scorer.compare(*given)[0]) for name, scorer in scorers.items()}
-    if pair["predicted"] is None:  # EvalBench asks no scorer then
-        said = dict.fromkeys(said, 0.0)
-    return said | {f"{name}_compat": value for name, value in said.items()}
+    script = Path(__file__).with_name("peer_scores.py")
+    done = subprocess.run(
+        [home / "bin" / "python", "-I", script],
+        input=json.dumps(asked),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, dict[str, float]]] = json.loads(done.stdout)
+    return found
 
 
 def _sides(
-    maker: Maker, family: str, metrics: tuple[Metric, ...], theirs: Callable[[Maker, dict[str, Any]], dict[str, float]]
+    maker: Maker, family: str, metrics: tuple[Metric, ...], said: Sequence[dict[str, dict[str, float]]]
 ) -> Iterator[SimpleNamespace]:
     """Yield each pair and metric with both values and the reason of the table, if any."""
-    for number, pair in enumerate(_PAIRS):
-        evidence, said = _evidence(maker, pair), theirs(maker, pair)
+    for number, (pair, theirs) in enumerate(zip(_PAIRS, said, strict=True)):
+        evidence = _evidence(maker, pair)
         for metric in metrics:
-            short = metric.name.removeprefix(f"{family}.")
-            reason = pair.get("differs", {}).get(metric.name)
             yield SimpleNamespace(
                 number=number,
                 metric=metric.name,
                 ours=metric.compute(evidence, None),
-                theirs=said[short],
-                reason=reason,
+                theirs=theirs[family][metric.name.removeprefix(f"{family}.")],
+                reason=pair.get("differs", {}).get(metric.name),
             )
 
 
@@ -176,24 +149,11 @@ def test_there_are_enough_pairs() -> None:
     assert used == set(_TABLE["reasons"])
 
 
-def test_sqlas_side_by_side(maker: Maker) -> None:
+def test_sqlas_side_by_side(maker: Maker, said: list[dict[str, dict[str, float]]]) -> None:
     """Every value is the wheel's, or the table says why ours is right."""
-    pytest.importorskip("sqlas", reason="needs the wheel sqlas 2.8.0 beside the project")
-    assert _held(_sides(maker, "sqlas", _SQLAS, _sqlas)) > 400
+    assert _held(_sides(maker, "sqlas", _SQLAS, said)) > 400
 
 
-def test_evalbench_side_by_side(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evalbench_side_by_side(maker: Maker, said: list[dict[str, dict[str, float]]]) -> None:
     """Every score is the wheel's, or the table says why ours is right; the compat score always is the wheel's."""
-    spec = importlib.util.find_spec("evalbench")
-    if spec is None or spec.origin is None:
-        pytest.skip("needs the wheel google-evalbench 1.20 beside the project")
-    folder = Path(spec.origin).parent
-    monkeypatch.syspath_prepend(str(folder))
-    before = set(sys.modules)
-    # The package's own start opens sessions and wants a cloud client; the scorers need only its folder.
-    tools = ModuleType("util")
-    tools.__path__ = [str(folder / "util")]
-    monkeypatch.setitem(sys.modules, "util", tools)
-    assert _held(_sides(maker, "evalbench", _EVALBENCH, _evalbench)) > 300
-    for name in set(sys.modules) - before:
-        monkeypatch.delitem(sys.modules, name)
+    assert _held(_sides(maker, "evalbench", _EVALBENCH, said)) > 300
