@@ -42,7 +42,8 @@ REDTEAM_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,ATTACKS,--attacks) $(call option,BENIGN,--benign) $(call option,SNAPSHOT,--snapshot) \
 	$(call option,LAYERS,--layers) $(call option,SAMPLE,--sample) $(call option,SEED,--seed) \
 	$(call option,TIMEOUT,--timeout) $(call option,OUT,--out) $(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) \
-	$(call option,RUNTIME,--runtime)
+	$(call option,RUNTIME,--runtime) $(call option,PULL,--pull) $(call option,MIRROR,--mirror) \
+	$(call option,IMAGES_LOCK,--images-lock)
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
@@ -65,7 +66,7 @@ check-cases: $(VENV)/.runtime ## Examine a pack's own gold: PACK DIALECTS FAIL_O
 		$(call option,SANDBOX,--sandbox) $(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) \
 		$(call option,RUNTIME,--runtime)
 
-redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME
+redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME PULL MIRROR IMAGES_LOCK
 	@$(BIN)/sqlassay redteam $(REDTEAM_OPTIONS)
 
 engine: $(VENV)/.runtime ## Bring up a container engine where none answers: ENGINE=auto|ask|none

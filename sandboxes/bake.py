@@ -14,6 +14,7 @@ import docker
 from docker.errors import APIError, DockerException, ImageNotFound
 from requests import RequestException
 
+from cases.counting import counted
 from cases.errors import InfrastructureError
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter
@@ -126,7 +127,8 @@ class Bakery:
         if stepped is None:
             count = len(snapshots)
             notice(
-                f"loading {count} snapshots into an image for {adapter.name}, about {8 + count // 2} s by their size"
+                f"loading {counted(count, 'snapshot')} into an image for {adapter.name}, "
+                f"about {8 + count // 2} s by their size"
             )
         order, baked = stepped or (order, build(order))
         image = inspect(self._api, tag) or {}
@@ -172,7 +174,8 @@ class Bakery:
         try:
             if self.usable(step.image.key) is None:
                 return None
-            notice(f"loading {len(step.added)} of {len(snapshots)} snapshots into an earlier image for {adapter.name}")
+            what = f"{len(step.added)} of {counted(len(snapshots), 'snapshot')}"
+            notice(f"loading {what} into an earlier image for {adapter.name}")
             order = replace(order, password=self.store.password(step.image.key), step=step)
             return order, build(order)
         except InfrastructureError as fault:

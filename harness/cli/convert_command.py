@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from cases.counting import counted
+
 _SHOWN = 10
 
 
@@ -36,6 +38,7 @@ def command(format_: str, path: Path, out: Path | None, predictions: Path | None
     if len(pack.left_out) > _SHOWN:
         click.echo(f"and {len(pack.left_out) - _SHOWN} more rows were left out")
     databases = len(pack.snapshots)
-    click.echo(f"wrote {len(pack.cases)} cases on {databases} snapshots to {folder} ({len(files)} files)")
+    what = f"{counted(len(pack.cases), 'case')} on {counted(databases, 'snapshot')}"
+    click.echo(f"wrote {what} to {folder} ({counted(len(files), 'file')})")
     click.echo(f"Next: sqlassay run {folder}")
     return 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from cases.counting import counted
+
 KINDS = ("packs", "metrics", "dialects", "policies", "formats", "reports", "sandboxes", "agents", "judges")
 
 
@@ -39,7 +41,7 @@ def _packs() -> list[str]:
     for name in own_packs():
         pack = load_pack(find_pack(name))
         dialects = sorted({dialect for case in pack.cases for dialect in case.gold})
-        found.append(f"{name}  {len(pack.cases)} cases, gold for {', '.join(dialects)}")
+        found.append(f"{name}  {counted(len(pack.cases), 'case')}, gold for {', '.join(dialects)}")
     return found
 
 

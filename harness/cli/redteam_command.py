@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from harness.results.redteam import Layer, RedTeamResult
     from sandboxes.engine import EnginePolicy
+    from sandboxes.images.choice import BaseChoice, Pull
 
 LAYERS = ("guard", "role", "sandbox")
 
@@ -34,6 +35,10 @@ LAYERS = ("guard", "role", "sandbox")
 @click.option("--engine", type=click.Choice(["auto", "ask", "none"]), default="auto", show_default=True)
 @click.option("--runtime", default="", envvar="SQLASSAY_RUNTIME", metavar="NAME",
               help="Container runtime the engine knows, such as runsc or crun (default: its own).")  # fmt: skip
+@click.option("--pull", type=click.Choice(["auto", "never"]), default="auto", show_default=True,
+              help="May a registry be asked for a base image?")  # fmt: skip
+@click.option("--mirror", metavar="HOST,HOST", help="Registries to ask before the official one.")
+@click.option("--images-lock", metavar="FILE", help="What official images must be (default: a file in the cache).")
 def command(
     dialect: str,
     attacks: str | None,
@@ -48,6 +53,9 @@ def command(
     sandbox: str,
     engine: EnginePolicy,
     runtime: str,
+    pull: Pull,
+    mirror: str | None,
+    images_lock: str | None,
 ) -> int:
     """Attack every layer of the defence and say which attacks did harm.
 
@@ -72,12 +80,23 @@ def command(
         sandbox=sandbox,
         engine=engine,
         runtime=runtime,
+        bases=_bases(pull, mirror, images_lock),
     )
     with screen() as live:
         found = run(asked, live.notice, live.progress)
     folder = Path(out) if out else Path("runs") / f"redteam_{dialect}"
     _write(found, folder)
     return int(found.exit_code)
+
+
+def _bases(pull: Pull, mirror: str | None, lock: str | None) -> BaseChoice:
+    """Return where base images may come from."""
+    from sandboxes.images.choice import BaseChoice
+
+    hosts = tuple(part.strip() for part in (mirror or "").split(",") if part.strip())
+    if mirror is not None and not hosts:
+        raise click.UsageError("--mirror takes HOST,HOST; it was given nothing.")
+    return BaseChoice(pull, hosts, Path(lock) if lock else None)
 
 
 def _layers(text: str) -> tuple[Layer, ...]:

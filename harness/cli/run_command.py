@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cases.counting import counted
+
 if TYPE_CHECKING:
     from harness.results.run_result import RunResult
     from harness.run.options import Layer
@@ -155,8 +157,9 @@ def _dry_run(pack: Any, config: Any) -> int:
     with open_run_judge(config) as judge, open_asker(config, pack) as asker:
         with_gold = sum(bool(case.gold.get(config.dialect)) for case in cases)
         click.echo(
-            f"Would judge {len(cases)} cases x {config.trials} trials of pack {pack.name} on {config.dialect} "
-            f"({with_gold} with gold, {rows} rows), predictions from {asker.label}, {config.jobs} jobs, "
+            f"Would judge {counted(len(cases), 'case')} x {counted(config.trials, 'trial')} of pack {pack.name} "
+            f"on {config.dialect} ({with_gold} with gold, {counted(rows, 'row')}), predictions from {asker.label}, "
+            f"{counted(config.jobs, 'job')}, "
             f"policy {config.policy_name}{'' if judge is None else f', judge {judge.label}'}."
         )
     click.echo("OK: a dry run, nothing was executed (exit 0)")

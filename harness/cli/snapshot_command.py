@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from cases.counting import counted
+
 
 @click.group("snapshot")
 def command() -> None:
@@ -60,8 +62,8 @@ def build(pack: str | None, uri: str | None, tables: str | None, out: Path | Non
         finally:
             provider.close()
     for part in image.parts or (image,):
-        counted = sum(len(catalog.tables) for catalog in part.catalogs)
-        click.echo(f"{part.ref}  {len(part.catalogs)} snapshots, {counted} tables")
+        held = sum(len(catalog.tables) for catalog in part.catalogs)
+        click.echo(f"{part.ref}  {counted(len(part.catalogs), 'snapshot')}, {counted(held, 'table')}")
     return 0
 
 
@@ -74,7 +76,7 @@ def _take(uri: str, tables: str | None, out: Path | None, pack: str | None) -> i
     taken = take(uri, out, tables=tuple(name.strip() for name in (tables or "").split(",") if name.strip()))
     for note in taken.notes:
         click.echo(note)
-    click.echo(f"took {taken.tables} tables, {taken.rows:,} rows into {out}")
+    click.echo(f"took {counted(taken.tables, 'table')}, {taken.rows:,} row{'' if taken.rows == 1 else 's'} into {out}")
     click.echo(f"Next: write your questions into {out / 'cases.jsonl'}, then: sqlassay run {out}")
     return 0
 
@@ -97,7 +99,7 @@ def list_images(*, as_json: bool) -> int:
         parts = (
             image.dialect,
             image.ref,
-            _counted(image.databases),
+            counted(image.databases, "database"),
             image.provider,
             _size(image.size),
             _day(image.used),
@@ -149,13 +151,13 @@ def import_images(file: Path, digest: str | None) -> int:
     moved = take_in(file, digest)
     for ref in moved.refs:
         click.echo(ref)
-    click.echo(f"{len(moved.refs)} images taken in  {moved.digest}")
+    click.echo(f"{counted(len(moved.refs), 'image')} taken in  {moved.digest}")
     return 0
 
 
 def _counted(databases: int) -> str:
     """Return a number of databases in words."""
-    return f"{databases} database{'' if databases == 1 else 's'}"
+    return counted(databases, "database")
 
 
 def _size(count: int) -> str:

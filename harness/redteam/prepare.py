@@ -16,6 +16,7 @@ from harness.redteam.targets import attacks_file, benign_file, find_target
 from harness.redteam.variants import variants
 from harness.results.redteam import Layer, RedTeamResult
 from sandboxes.engine import EnginePolicy
+from sandboxes.images.choice import DEFAULT_CHOICE, BaseChoice
 from sandboxes.opening import open_provider
 
 
@@ -35,6 +36,7 @@ class Asked:
     sandbox: str
     engine: EnginePolicy
     runtime: str = ""
+    bases: BaseChoice = DEFAULT_CHOICE
 
 
 def run(asked: Asked, notice: Callable[[str], None], progress: Progress) -> RedTeamResult:
@@ -48,7 +50,9 @@ def run(asked: Asked, notice: Callable[[str], None], progress: Progress) -> RedT
     adapter = find_adapter(asked.dialect)
     target = find_target(asked.dialect, asked.snapshot)
     plan = _plan(asked)
-    provider = open_provider(adapter.recipe, asked.sandbox, notice, engine=asked.engine, runtime=asked.runtime)
+    provider = open_provider(
+        adapter.recipe, asked.sandbox, notice, engine=asked.engine, runtime=asked.runtime, bases=asked.bases
+    )
     try:
         image = provider.prepare(adapter, (target.snapshot,), notice)
         site = Site(provider, adapter, image, target, f"redteam-{secrets.token_hex(4)}")

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cases.counting import counted
 from harness.reports import crosscheck_junit
 from harness.reports.escape import markdown, markdown_block, markdown_code, one_line
 from harness.reports.files import base_name, write_json, write_text
@@ -133,7 +134,7 @@ def _facts(found: CrossResult, odd: int) -> tuple[str, ...]:
         *(f"Unexplained: {line}" for line in found.unexplained[:_SHOWN]),
         *(f"Problem: {line}" for line in found.problems[:_SHOWN]),
         *(f"Breach: {line}" for line in found.breaches),
-        f"{len(found.cases)} cases in {found.seconds:.0f} s",
+        f"{counted(len(found.cases), 'case')} in {found.seconds:.0f} s",
     )
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cases.counting import counted
 from harness.reports.escape import markdown, markdown_block, one_line
 from harness.reports.files import write_json, write_text
 from harness.results.health import MEANINGS, Finding, Flag, Health
@@ -75,11 +76,11 @@ def _facts(found: Health) -> Iterator[str]:
     """Yield how much was examined, and what could not be."""
     for one in found.checked:
         yield (
-            f"{one.dialect} {one.engine_version}: {one.cases} cases, {one.golds} gold statements, "
-            f"{one.executions} executions"
+            f"{one.dialect} {one.engine_version}: {counted(one.cases, 'case')}, "
+            f"{counted(one.golds, 'gold statement')}, {counted(one.executions, 'execution')}"
         )
     if found.notes:
-        yield f"{len(found.notes)} things were not examined; the page says which"
+        yield f"{counted(len(found.notes), 'thing')} could not be examined; the page says which"
     yield from (f"Problem: {line}" for line in found.problems)
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from cases.counting import counted
 from cases.verdicts import ExitCode
 
 
@@ -209,7 +210,7 @@ def _verdict_line(
 ) -> str:
     """Return the last line of the terminal: one verdict that equals the exit code."""
     if code is ExitCode.INFRASTRUCTURE:
-        return f"INCOMPLETE: {len(problems)} checks could not be made, first: {problems[0]} (exit 3)"
+        return f"INCOMPLETE: {counted(len(problems), 'check')} could not be made, first: {problems[0]} (exit 3)"
     if code is ExitCode.NOTHING_SCORABLE:
         return "NOTHING: no case has gold in these dialects (exit 5)"
     if code is ExitCode.THRESHOLD:
@@ -217,6 +218,6 @@ def _verdict_line(
         ill = len({one.case_id for one in findings if one.flag in fatal})
         return f"UNHEALTHY: {ill} of {cases} cases are {', '.join(named)} (exit 1)"
     if not flagged:
-        return f"HEALTHY: nothing to say against the gold of {cases} cases (exit 0)"
+        return f"HEALTHY: nothing to say against the gold of {counted(cases, 'case')} (exit 0)"
     kept = "none of it fails the check" if fatal else "no flag fails this check"
     return f"HEALTHY: {flagged} of {cases} cases carry a flag, {kept} (exit 0)"

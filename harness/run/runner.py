@@ -92,6 +92,8 @@ def run(
         InfrastructureError: the run could not start or its folder could not be written.
     """
     cases = select(pack, config)
+    if earlier is None:
+        places(config, pack)  # a name that cannot be noted down ends the run before anything is brought up
     opened = open_run_judge(config) if seated is None else nullcontext(seated)
     with opened as judge, open_asker(config, pack) as asker:
         if earlier:

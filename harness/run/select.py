@@ -14,7 +14,7 @@ def select(pack: Pack, config: RunConfig) -> tuple[Case, ...]:
     """Return the selected cases in pack order.
 
     Raises:
-        InputError: an id in --only that the pack does not have.
+        InputError: an id in --only, or a tag in --tags, that no case of the pack has.
     """
     known = {case.id for case in pack.cases}
     unknown = [case_id for case_id in config.only if case_id not in known]
@@ -24,6 +24,11 @@ def select(pack: Pack, config: RunConfig) -> tuple[Case, ...]:
             field="--only",
             remedy=f"The pack {pack.name} has {len(known)} cases",
         )
+    tagged = {tag for case in pack.cases for tag in case.tags}
+    strange = [tag for tag in config.tags if tag not in tagged]
+    if strange:
+        listed = f"The tags are: {', '.join(sorted(tagged)[:20])}" if tagged else "No case has a tag"
+        raise InputError(f"no case has the tag {', '.join(strange[:5])}", field="--tags", remedy=listed)
     chosen = [case for case in pack.cases if not config.only or case.id in config.only]
     chosen = [case for case in chosen if not config.tags or set(config.tags) & set(case.tags)]
     if config.sample is not None and config.sample < len(chosen):

@@ -158,13 +158,14 @@ class Journal:
 
 
 def read(path: Path) -> Journalled:
-    """Return what a journal's whole lines say; a torn last line (a killed run) is left out.
+    """Return what a journal's whole lines say; a torn last line (a killed run) and blank ones at the end are left out.
 
     Raises:
         InfrastructureError: a line before the last is damaged, or a result that was none of our faults stands twice.
     """
     data = path.read_bytes()
-    found = Journalled(size=data.rfind(b"\n") + 1)
+    whole = data[: data.rfind(b"\n") + 1].rstrip()
+    found = Journalled(size=len(whole) + 1 if whole else 0)
     found.torn = len(data) - found.size
     for number, text in enumerate(data[: found.size].split(b"\n")[:-1], 1):
         try:

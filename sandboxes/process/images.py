@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from cases.catalog import Catalog
+from cases.counting import counted
 from cases.errors import InfrastructureError
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Endpoint
@@ -80,7 +81,7 @@ def prepare_image(
     def write(draft: Path) -> tuple[Catalog, ...]:
         """Write the database files."""
         if len(snapshots) >= _NOTICE_FROM:
-            notice(f"writing {len(snapshots)} {adapter.name} databases, about {1 + len(snapshots) // 10} s")
+            notice(f"writing {counted(len(snapshots), f'{adapter.name} database')}, about {1 + len(snapshots) // 10} s")
         data = draft / DATA
         data.mkdir(mode=0o755)
         return adapter.load(Endpoint(socket=data), snapshots)

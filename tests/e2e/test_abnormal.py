@@ -320,5 +320,6 @@ def test_a_name_that_is_not_utf8_is_one_clear_error(cli, tmp_path):
     ran = cli("run", str(folder), "--limit", "1")
     assert ran.code == 2
     assert "the name is not UTF-8" in last_line(ran.err)
+    assert not (tmp_path / "run").exists()
     assert "Rename" in last_line(ran.err)
     assert not (ran.folder / "results.jsonl").exists()

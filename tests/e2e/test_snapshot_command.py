@@ -31,7 +31,7 @@ def test_an_image_is_built_listed_moved_and_collected(
     assert _call(capsys, "list") == (0, "", "")
     code, out, _ = _call(capsys, "build", "demo")
     ref = out.split()[0]
-    assert (code, out) == (0, f"{ref}  1 snapshots, 3 tables\n")
+    assert (code, out) == (0, f"{ref}  1 snapshot, 3 tables\n")
     (line,) = json.loads(_call(capsys, "list", "--json")[1])
     assert line["size"] > 8192
     assert {name: line[name] for name in line if name not in ("size", "used")} == {
@@ -42,7 +42,7 @@ def test_an_image_is_built_listed_moved_and_collected(
     assert (code, out.splitlines()[0]) == (0, ref)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
     code, out, _ = _call(capsys, "import", str(tmp_path / "b"), "--digest", digest)
-    assert (code, out.splitlines()) == (0, [ref, f"1 images taken in  {digest}"])
+    assert (code, out.splitlines()) == (0, [ref, f"1 image taken in  {digest}"])
     assert _call(capsys, "list")[1].split()[-1] == "imported"
     code, out, _ = _call(capsys, "gc", "--keep", "0", "--dry-run")
     assert (code, out.split("\n")[0].startswith(f"would be removed  {ref}  ")) == (0, True)

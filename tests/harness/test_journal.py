@@ -88,6 +88,18 @@ def test_a_line_that_does_not_fit_leaves_the_journal_as_it_was(tmp_path, monkeyp
     assert (tmp_path / JOURNAL).read_bytes() == whole
 
 
+@pytest.mark.parametrize("blank", [b"\n", b"\n\n", b"\r\n", b" \n\t\n"])
+def test_blank_lines_at_the_end_say_nothing(tmp_path, blank):
+    """An editor's empty last lines damage no journal; going on writes over them."""
+    with RunFolder(tmp_path / "run") as folder:
+        folder.append(result("a"), timing("a"))
+    path = tmp_path / "run" / JOURNAL
+    whole = path.read_bytes()
+    path.write_bytes(whole + blank)
+    found = read(path)
+    assert (list(found.finished), found.size, found.torn) == ([("a", 0)], len(whole), len(blank))
+
+
 @pytest.mark.parametrize("damage", [b"{torn\n", b"[]\n", b'{"result": {}}\n', b"7\n"])
 def test_damage_before_the_last_line_is_named(tmp_path, damage):
     """A line that is none, before the last, is refused with its number."""

@@ -23,6 +23,9 @@ VARIABLES = {
     "JOBS": "--jobs",
     "SANDBOX": "--sandbox",
     "RUNTIME": "--runtime",
+    "PULL": "--pull",
+    "MIRROR": "--mirror",
+    "IMAGES_LOCK": "--images-lock",
 }
 
 
