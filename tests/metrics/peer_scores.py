@@ -1,8 +1,8 @@
 """What the wheels sqlas and google-evalbench say of pairs: run by the Python of the environment that holds them.
 
-Reads one JSON object: `columns` (table to columns), `pattern`, and `pairs`, each with gold and predicted text, question,
-answer and what the engine gave for both (`gold_run`, `predicted_run`: {rows, dicts} or {error}). Writes one object a
-pair. Imports nothing of this project.
+Reads one JSON object: `columns` (table to columns), `pattern`, and `pairs`, each with gold and predicted text, with
+question, answer and what the engine gave for both (`gold_run`, `predicted_run`: {rows, dicts} or {error}). Writes one
+object a pair. Imports nothing of this project.
 """
 
 from __future__ import annotations
