@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval crosscheck check-cases redteam engine doctor check audit test soak bench bench-compare bench-sandbox bench-images mutants docs lock clean
+.PHONY: help eval crosscheck check-cases redteam engine oracle doctor check audit test soak bench bench-compare bench-sandbox bench-images mutants docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -88,6 +88,9 @@ audit: $(VENV)/.created ## Look the locked packages up among known vulnerabiliti
 
 test: check audit engine ## Everything CI runs: check, audit, then every test in jails and on real servers
 	$(BIN)/python -m pytest -q -m "docker or jail or slow"
+
+oracle: $(VENV)/.dev ## Judge every handed prediction (5 x 575) and hold each verdict against the handed oracle's
+	ORACLE=all $(BIN)/python -m pytest -q -rP tests/e2e/test_handed.py -k oracle
 
 soak: $(VENV)/.dev engine ## The long runs whose samples are in test: TEXTS=100000 at the guard, KILLS=200 of runs, every attack, SEED
 	$(BIN)/python tests/guard/soak.py $(TEXTS) $(SEED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from handed_data import SHARED, build_pack, gold_as_predictions, needs_shared, read_jsonl
 
@@ -32,18 +34,36 @@ def test_chinook_gold_matches_itself(cli, tmp_path, dialect):
 SYSTEMS = ("c3-chatgpt", "codes-7b", "codex-fewshot", "dail-gpt4", "gpt4-zeroshot")
 
 
+WHOLE = os.environ.get("ORACLE") == "all"
+"""Whether every prediction is judged, or of four systems a sample (`make oracle` judges all)."""
+
+
+def said(result: dict) -> str:
+    """Return a result's verdict in the oracle's words: what it compared, or that there was nothing to compare."""
+    comparison = result["comparison"]
+    if comparison is not None:
+        return comparison["rule"]
+    return "error" if result["verdict"] in ("error", "blocked") else result["verdict"]
+
+
 @pytest.mark.jail
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_published_predictions_agree_with_the_oracle(cli, tmp_path, system):
-    """575 published predictions run without an infrastructure error and agree with the oracle for at least 99 %."""
+    """Each verdict of a run of published predictions is the oracle's own: match, order, dup, mismatch or an error."""
     cases = read_jsonl(SHARED / "cases" / "spider_dev.jsonl")
     pack = build_pack(tmp_path / "spider", "spider", cases)
     predictions = SHARED / "predictions" / "spider_dev" / f"{system}.jsonl"
-    ran = cli("run", str(pack), "--predictions", str(predictions), "--policy", "oracle_spider", "--store-rows", "none")
-    assert ran.code in (0, 3), ran.err
+    asked = ["--predictions", str(predictions), "--policy", "oracle_spider", "--store-rows", "none"]
+    some = [] if WHOLE or system == "dail-gpt4" else ["--sample", "60", "--seed", "6"]
+    ran = cli("run", str(pack), *asked, *some)
+    assert ran.code == 0, ran.err
     oracle = {o["case_id"]: o["verdict"] for o in read_jsonl(SHARED / "oracle" / "spider_dev" / f"{system}.jsonl")}
-    verdicts = ran.verdicts
-    assert "infrastructure" not in verdicts.values()
-    assert len(verdicts) == 575
-    agreeing = sum((verdicts[case] == "match") == (verdict == "match") for case, verdict in oracle.items())
-    assert agreeing >= 0.99 * len(oracle)
+    results = ran.results
+    assert len(results) == (60 if some else 575)
+    other = {
+        result["case_id"]: (said(result), oracle[result["case_id"]], result["reason"])
+        for result in results
+        if said(result) != oracle[result["case_id"]].partition(":")[0]
+    }
+    assert other == {}
+    print(f"{system}: {len(results)} of {len(results)} verdicts are the oracle's")
