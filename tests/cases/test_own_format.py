@@ -364,7 +364,7 @@ def test_the_demo_pack_is_found_by_name() -> None:
     demo = load_pack(Path("demo"))
     assert len(demo.cases) == 11
     assert demo.routes == (("sales_db", "sales"), ("archive_db", "sales"))
-    assert {tuple(sorted(case.gold)) for case in demo.cases} == {("mysql", "postgres", "sqlite")}
+    assert {tuple(sorted(case.gold)) for case in demo.cases} == {("duckdb", "mysql", "postgres", "sqlite")}
     assert demo.predictions is not None
     predictions = check_known(read_predictions(demo.predictions), demo)
     assert len(predictions) == 11

@@ -16,6 +16,7 @@ from harness.compare import compare, resolve_policy
 SHOP = Path(__file__).parents[2] / "cases" / "packs" / "shop"
 ENGINES = [
     pytest.param("sqlite", marks=pytest.mark.jail),
+    pytest.param("duckdb", marks=pytest.mark.jail),
     pytest.param("postgres", marks=pytest.mark.docker),
     pytest.param("mysql", marks=pytest.mark.docker),
 ]
@@ -46,14 +47,14 @@ def test_every_labelled_fault_gets_its_verdict_and_cause(cli, agent, dialect):
 
 @pytest.mark.docker
 def test_gold_agrees_across_engines(cli, tmp_path):
-    """Every gold, executed on all three engines, gives the same relation under `cross_dialect`."""
+    """Every gold, executed on all four engines, gives the same relation under `cross_dialect`."""
     import gzip
 
     from dialect_adapters.registry import adapter
     from harness.parse.parser import Parser
 
     golds: dict[str, dict[str, tuple]] = {}
-    for dialect in ("sqlite", "postgres", "mysql"):
+    for dialect in ("sqlite", "duckdb", "postgres", "mysql"):
         # The gold predicts itself: rows are kept of predictions that gave some.
         own = tmp_path / f"{dialect}.jsonl"
         cases = [(case.id, case.gold[dialect][0]) for case in load_pack(SHOP).cases]

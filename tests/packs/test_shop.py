@@ -24,7 +24,7 @@ from cases.verdicts import Cause, Verdict
 from dialect_adapters.sqlite.load import write_database
 
 SHOP = Path(__file__).parents[2] / "cases" / "packs" / "shop"
-DIALECTS = ("postgres", "mysql", "sqlite")
+DIALECTS = ("postgres", "mysql", "sqlite", "duckdb")
 AGENTS = ("good", "mediocre", "careless")
 EMPTY_ON_PURPOSE = {"shop-020"}
 NOT_RUN = {Cause.TIMEOUT, Cause.UNSAFE_BLOCK, Cause.NO_PREDICTION, Cause.WRONG_ROUTE}
