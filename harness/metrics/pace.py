@@ -63,7 +63,7 @@ def pace_of(ratios: Sequence[float]) -> Pace:
 def usual(values: Sequence[float]) -> list[float]:
     """Return the values within three standard deviations of their mean, BIRD's rule; equal ones are all kept.
 
-    Fewer than eleven values cannot be further away than that: the median is what keeps an outlier from counting.
+    Of fewer than ten values none can be further away than that: the median is what keeps an outlier from counting.
     """
     mean, spread = fmean(values), pstdev(values)
     return [value for value in values if not spread or abs(value - mean) < 3 * spread]

@@ -175,12 +175,14 @@ def suite_accuracy(evidence: Evidence, _ask: Ask | None = None) -> Score:
     if missing is not None:
         return missing
     executions, places = evidence.executions, 1 + len(evidence.case.extra_snapshots)
-    if max(places, len(executions)) < 2:
-        return Score(None, "the case has one snapshot: a suite needs several")
+    if max(places, len(executions)) < 2 or evidence.case.query_type != "dql":
+        return Score(None, "the case has one snapshot, or changes it: a suite needs several to read")
+    if not executions or not isinstance(executions[-1].predicted, Rows):
+        return Score(0.0, f"{evidence.verdict}: {evidence.reason}")
     found = [(one.snapshot, _agreed(one)) for one in (*executions[-1:], *executions[:-1])]
     apart = [name for name, (agreed, _) in found if agreed is False]
-    if apart or not found:
-        return Score(0.0, f"they differ on {', '.join(apart)}" if apart else evidence.reason)
+    if apart:
+        return Score(0.0, f"they differ on {', '.join(apart)}")
     unknown = [f"{name}: {why}" for name, (agreed, why) in found if agreed is None]
     if unknown:
         return Score(None, f"not decided on {'; '.join(unknown)}")

@@ -47,7 +47,8 @@ def write(run: RunResult, folder: Path) -> tuple[Path, ...]:
 
 def _line(result: CaseResult, metrics: list[str], timing: Timing | None) -> list[str]:
     """Return one result's cells: numbers as they are, every text escaped; an empty cell is "not available"."""
-    scores = [result.scores[name].value if name in result.scores else None for name in metrics]
+    found = {**result.scores, **({} if timing is None else timing.scores)}
+    scores = [found[name].value if name in found else None for name in metrics]
     shapes = (*(result.gold_shape or (None, None)), *(result.predicted_shape or (None, None)))
     guard, compared = result.guard, result.comparison
     judged: tuple[object, ...] = (

@@ -96,7 +96,7 @@ def _without(run: RunResult) -> Iterator[str]:
     """Yield the metrics that had a value on no result, each reason once: the one most results give."""
     by_reason: dict[str, list[str]] = {}
     for total in run.aggregates:
-        scores = [result.scores[total.name] for result in run.results if total.name in result.scores]
+        scores = [one.scores[total.name] for one in (*run.results, *run.timings) if total.name in one.scores]
         if total.n == 0 and scores:
             reason, _ = Counter(score.reason for score in scores).most_common(1)[0]
             by_reason.setdefault(reason, []).append(figures.label(total.name))

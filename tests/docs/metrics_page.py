@@ -15,8 +15,15 @@ Generated from the program by `make docs`; a test fails where it is stale. Choos
 with `--profile NAME`, or both. A metric that cannot be measured has no value and says why; it is never 0 for that.
 
 `needs` says what a metric looks at beside the two texts: `gold`, the `schema`, a `judge`, the agent's `answer` in
-words, `timings:k` (k timed repetitions: none are taken yet, so these metrics have no value), `extra_snapshots`, or
-a comparison under a preset (`policy:NAME`), which the run then makes beside its own.
+words, the engine's `plan` of the prediction, `timings:k` (k rounds of gold and prediction in turn), the case's
+`extra_snapshots`, or a comparison under a preset (`policy:NAME`). A run collects what its metrics need, nothing else.
+
+Metrics that need timings are clocks: their scores and the seconds stand in `timings.jsonl` and in the totals, never in
+`results.jsonl`, which stays the same bytes from run to run. `--repetitions K` sets the rounds for all of them, 0 times
+nothing. Gold and prediction run on a sandbox of their own after the verdict, once unmeasured and then K times in turn,
+each in a warm session: by the engine's own clock, which hands out no rows (Postgres, SQLite), or around the whole
+result (MySQL). Each score has the interval that holds the true median (`low`, `high`, `coverage`: 94 % of runs at five
+rounds, at least 95 % from six on), the mean that of all of them. `--jobs 1` is the quietest.
 """
 _FAMILIES = {
     "": "The Skill and this project",
@@ -39,17 +46,25 @@ Speed is `efficiency_score` alone and no part of `execution_accuracy`. `overall`
 `--metric-option 'sqlas.overall.weights={execution_accuracy: 0.6, safety_score: 0.4}'`, which must sum to 1; the
 weight of a metric without a value goes to the others in proportion, and the reason names each of them. Personal
 columns come from the case, else from `sqlas.safety_score.pii_columns`, else SQLAS's list. `data_scan_efficiency`
-reads the parsed text and the rows that came, not the engine's plan.""",
+asks the engine how it would run the statement (`EXPLAIN`): a table read from end to end costs .3 where the plan has no
+condition on it and the statement no GROUP BY or LIMIT, so `WHERE 1 = 1` narrows nothing. SQLite's plan does not tell
+conditions, so a WHERE counts there. The details name what is read whole and what is looked up. A statement that the
+guard or the engine refuses has 0, one that ran without a plan (a view in MySQL) no value.""",
     "bird": """\
 `soft_f1` pairs distinct rows in their order (the published script pairs them in the order of a hash),
-`soft_f1_any_order` pairs them at best. Both compare cells within a pair by membership, as published.""",
+`soft_f1_any_order` pairs them at best. Both compare cells within a pair by membership, as published. `ves` and `r_ves`
+take the median of the rounds' ratios gold / predicted, without those more than three standard deviations from the mean;
+the published scripts take the mean of these: the detail `published` is what they would say of the same rounds.""",
     "spider": """\
 Equal to the published script, score for score, on every prediction the tests compare; the odd ways it reads a text
-are rows of tests/tables/spider_published.yaml. Values and DISTINCT aside, each clause is all or nothing. Columns tied by a foreign
-key have one name; where a schema declares none, those that a join makes equal. A prediction its grammar does not read
+are rows of tests/tables/spider_published.yaml. Values and DISTINCT aside, each clause is all or nothing. Columns tied
+by a foreign key have one name; where a schema declares none, those that a join makes equal. A prediction its grammar does not read
 (an alias of a column, LEFT JOIN, IS NULL, `<>`) has no clause and matches nothing, and the reason names the word; a
 gold it does not read is compared by the trees of both sides. The details name the gold's hardness: easy, medium, hard
-or extra.""",
+or extra.
+`test_suite_accuracy` runs gold and prediction on every further snapshot of a case (`extra_snapshots`) as well; the
+verdict stays that of the case's own. Of several accepted golds one must fit everywhere. A gold that fails on one of the
+snapshots leaves the suite without a value, unless they differ on another.""",
 }
 
 
