@@ -35,11 +35,11 @@ _FAMILIES = {
 }
 _NOTES = {
     "evalbench": """\
-Scores go from 0 to 100. A `_compat` metric is the number EvalBench 1.20 itself prints, the other one what its document
-says. `consistency` compares the trials of a case (`--trials`). Recall is the share of the gold's rows, precision that of the prediction's (EvalBench has them swapped). A
-change is compared by the state it leaves. Patterns are given as `--metric-option
-'evalbench.regexp_matcher.regexp_string_list=["(?i)group by"]'` and match the statement with its white space
-collapsed.""",
+Scores go from 0 to 100. A `_compat` metric is the number EvalBench 1.20 itself prints, the other one what its
+document says. `consistency` compares the trials of a case (`--trials`). Recall is the share of the gold's rows,
+precision that of the prediction's (EvalBench has them swapped). A change is compared by the state it leaves.
+Patterns are given as `--metric-option 'evalbench.regexp_matcher.regexp_string_list=["(?i)group by"]'` and match the
+statement with its white space collapsed.""",
     "sqlas": """\
 E(x) are the physical tables and the columns a text reads: names it makes itself do not count, stars are expanded.
 Speed is `efficiency_score` alone and no part of `execution_accuracy`. `overall` uses the weights of v1, or those of
@@ -57,14 +57,14 @@ take the median of the rounds' ratios gold / predicted, without those more than 
 the published scripts take the mean of these: the detail `published` is what they would say of the same rounds.""",
     "spider": """\
 Equal to the published script, score for score, on every prediction the tests compare; the odd ways it reads a text
-are rows of tests/tables/spider_published.yaml. Values and DISTINCT aside, each clause is all or nothing. Columns tied
-by a foreign key have one name; where a schema declares none, those that a join makes equal. A prediction its grammar does not read
-(an alias of a column, LEFT JOIN, IS NULL, `<>`) has no clause and matches nothing, and the reason names the word; a
-gold it does not read is compared by the trees of both sides. The details name the gold's hardness: easy, medium, hard
-or extra.
-`test_suite_accuracy` runs gold and prediction on every further snapshot of a case (`extra_snapshots`) as well; the
-verdict stays that of the case's own. Of several accepted golds one must fit everywhere. A gold that fails on one of the
-snapshots leaves the suite without a value, unless they differ on another.""",
+are rows of tests/tables/spider_published.yaml. Values and DISTINCT aside, each clause is all or nothing. Columns
+tied by a foreign key have one name; where a schema declares none, those that a join makes equal. A prediction its
+grammar does not read (an alias of a column, LEFT JOIN, IS NULL, `<>`) has no clause and matches nothing, and the
+reason names the word; a gold it does not read is compared by the trees of both sides. The details name the gold's
+hardness: easy, medium, hard or extra. `test_suite_accuracy` runs gold and prediction on every further snapshot of a
+case (`extra_snapshots`) as well; the verdict stays that of the case's own. Of several accepted golds one must fit
+everywhere. A gold that fails on one of the snapshots leaves the suite without a value, unless they differ on
+another.""",
 }
 
 
