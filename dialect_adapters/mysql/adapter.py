@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import pymysql
-
 from cases.catalog import Catalog
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import (
@@ -16,12 +14,13 @@ from dialect_adapters.contract import (
     Role,
     ServerRecipe,
     Session,
-    SessionLostError,
     StateRules,
 )
-from dialect_adapters.mysql.session import ADMIN, connect, open_session
+from dialect_adapters.mysql.own import MYSQL
+from dialect_adapters.mysql.session import ADMIN, answers, connect, open_session, settle
 
 if TYPE_CHECKING:
+    from dialect_adapters.explaining import PlanRules
     from dialect_adapters.taking import TakingRules
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
@@ -49,9 +48,7 @@ class MysqlAdapter:
     @property
     def state(self) -> StateRules:
         """Return how the state a statement leaves is read."""
-        from dialect_adapters.mysql.state import STATE
-
-        return STATE
+        return MYSQL.state
 
     @property
     def taking(self) -> TakingRules:
@@ -68,6 +65,13 @@ class MysqlAdapter:
         return MysqlSpelling()
 
     @property
+    def plans(self) -> PlanRules:
+        """Return how the engine's plan of a query is asked for and read."""
+        from dialect_adapters.mysql.plan import PLANS
+
+        return PLANS
+
+    @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:
         """Return what the engine's error messages are about."""
         from dialect_adapters.mysql.complaints import COMPLAINTS
@@ -78,21 +82,21 @@ class MysqlAdapter:
         """Run a case's trusted setup SQL."""
         from dialect_adapters.mysql.state import set_up
 
-        set_up(endpoint, database.lower(), scripts, pins)
+        set_up(endpoint, database.lower(), scripts, pins, MYSQL.executable)
 
     def connect(self, endpoint: Endpoint, database: str, role: Role, pins: Pins) -> Session:
         """Log in to one snapshot database."""
-        return open_session(endpoint, database, role, pins)
+        return open_session(endpoint, database, role, pins, MYSQL)
 
     def ping(self, endpoint: Endpoint) -> bool:
         """Return True once a real query is answered, before and after `load` gave the administrator a password."""
-        return any(_answers(endpoint, password) for password in (endpoint.password, ""))
+        return answers(endpoint)
 
     def load(self, endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
         """Fill an empty server with snapshots and return their catalogues."""
-        from dialect_adapters.mysql.load import load
+        from dialect_adapters.mysql.load import LOADING, load
 
-        return load(endpoint, snapshots)
+        return load(endpoint, snapshots, LOADING)
 
     def unload(self, endpoint: Endpoint, databases: Sequence[str]) -> None:
         """Remove databases and their logins from a server that is changed instead of filled anew."""
@@ -102,21 +106,11 @@ class MysqlAdapter:
 
     def shutdown(self, endpoint: Endpoint) -> None:
         """Ask for a shutdown that leaves nothing to purge or recover: a read-only boot could do neither."""
-        with connect(endpoint, None, ADMIN) as connection:
-            connection.query("SET GLOBAL innodb_fast_shutdown = 0")
+        settle(endpoint)
 
     def state_digest(self, endpoint: Endpoint, database: str) -> str:
         """Return a digest over rows, schema and rights."""
         from dialect_adapters.mysql.digest import state_digest
 
         with connect(endpoint, database.lower(), ADMIN) as connection:
-            return state_digest(connection, database.lower())
-
-
-def _answers(endpoint: Endpoint, password: str) -> bool:
-    """Return whether the administrator's query is answered with this password."""
-    try:
-        with connect(endpoint, None, ADMIN, password=password, seconds=2, patience=2) as connection:
-            return connection.query("SELECT 1") == 1
-    except (SessionLostError, pymysql.Error, OSError):
-        return False
+            return state_digest(connection, database.lower(), MYSQL)

@@ -13,7 +13,7 @@ _LIKE = r"(?: like (?:'[^'\\]*'|\"[^\"\\]*\"))?"
 _EXPLAINABLE = "select|values|table|with|insert|update|delete|replace|analyze|format|extended|partitions|for"
 _CATALOGUE_VIEWS = "columns tables views statistics table_constraints key_column_usage referential_constraints"
 
-_EXTENSIONS = words("sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info http_get http_post")
+EXTENSIONS = words("sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info http_get http_post")
 """Functions of extensions that act outside the database: never a slip, whether installed or not."""
 
 _WORD = r"(?:[\w$]+ \. )?[\w$]+ "
@@ -48,7 +48,7 @@ SPELLINGS = Spellings(
 RULES = GrammarRules(
     sqlglot_dialect="mysql",
     functions=read_words(Path(__file__).with_name("functions.txt")),
-    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))) | _EXTENSIONS,
+    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))) | EXTENSIONS,
     gaming=words("""
         rand uuid now sysdate curdate curtime current_date current_time current_timestamp localtime localtimestamp
         unix_timestamp utc_date utc_time utc_timestamp

@@ -1,27 +1,30 @@
-"""Fill an empty MySQL server with snapshots: databases, rows, keys, readers; prove that nothing was lost."""
+"""Fill an empty server of MySQL's family: databases, rows, keys, readers; prove that nothing was lost."""
 
 from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pymysql
 from sqlalchemy import create_engine
 from sqlalchemy.dialects import mysql
+from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.pool import StaticPool
 
 from cases.catalog import Catalog
 from cases.errors import InputError
-from cases.relation import Row
+from cases.relation import Kind, Row
 from cases.snapshot import Snapshot, TableDef
 from cases.sources.rows_check import first_clash
 from cases.sources.schema import row_fault
 from dialect_adapters.contract import Endpoint, Role, SessionLostError
-from dialect_adapters.ddl import table_ddl
+from dialect_adapters.ddl import TypeMap, table_ddl
 from dialect_adapters.mysql.digest import quoted, state_digest
+from dialect_adapters.mysql.flavour import Flavour
+from dialect_adapters.mysql.own import MYSQL
 from dialect_adapters.mysql.routines import entitle_routines, read_routines
 from dialect_adapters.mysql.scripts import run_script
 from dialect_adapters.mysql.session import ADMIN, COLLATION, connect, login_name
@@ -35,36 +38,48 @@ if TYPE_CHECKING:
     from pymysql.cursors import Cursor
 
 
-NAMES = NameRules(
-    "MySQL",
-    64,
-    "characters",
-    str.lower,
-    (
+def names_of(engine: str) -> NameRules:
+    """Return what a server of the family takes for a name."""
+    refused = (
         (re.compile("[\U00010000-\U0010ffff]"), "takes no character past U+FFFF in a name, such as an emoji"),
         (re.compile(" $"), "takes no name that ends with a space"),
-    ),
-)
+    )
+    return NameRules(engine, 64, "characters", str.lower, refused)
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """How one flavour is loaded: its types, what its type names mean, and who spells its DDL."""
+
+    flavour: Flavour
+    names: NameRules
+    spelled: Dialect
+    type_of: TypeMap
+    named_kinds: Mapping[str, Kind]
+
+
+NAMES = names_of(MYSQL.engine)
+LOADING = Loading(MYSQL, NAMES, mysql.dialect(), type_of, NAMED_KINDS)
 _ROW = re.compile(r" at row (\d+)")
 
 
-def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
+def load(endpoint: Endpoint, snapshots: Sequence[Snapshot], loading: Loading) -> tuple[Catalog, ...]:
     """Load every snapshot into a database of its own and return their catalogues.
 
     Raises:
         InputError: a snapshot that cannot be loaded whole.
     """
     for snapshot in snapshots:
-        check_loadable(snapshot, "mysql")
-        check_names(snapshot, NAMES)
-    _take_over(endpoint)
+        check_loadable(snapshot, loading.flavour.dialect)
+        check_names(snapshot, loading.names)
+    _take_over(endpoint, loading.flavour.settled)
     for snapshot in snapshots:
-        _fill(endpoint, snapshot)
+        _fill(endpoint, snapshot, loading)
     # Digests last: they cover the logins, which are the whole server's.
-    return tuple(_catalog(endpoint, snapshot) for snapshot in snapshots)
+    return tuple(_catalog(endpoint, snapshot, loading) for snapshot in snapshots)
 
 
-def _take_over(endpoint: Endpoint) -> None:
+def _take_over(endpoint: Endpoint, settled: Sequence[str]) -> None:
     """Give the administrator, created without a password, the image's own, and let it in from anywhere."""
     try:
         connection = connect(endpoint, None, ADMIN, password="")
@@ -75,23 +90,26 @@ def _take_over(endpoint: Endpoint) -> None:
         if cursor.fetchall() == (("localhost",),):
             cursor.execute("RENAME USER 'root'@'localhost' TO 'root'@'%%'", ())
         cursor.execute("ALTER USER 'root'@'%%' IDENTIFIED BY %s", (endpoint.password,))
+        for statement in settled:
+            cursor.execute(statement)
 
 
-def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
+def _fill(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> None:
     """Create one database, its rows and its logins."""
     database = snapshot.database.lower()
     with connect(endpoint, None, ADMIN) as connection:
         connection.query(f"CREATE DATABASE {quoted(database)} CHARACTER SET utf8mb4 COLLATE {COLLATION}")
     with connect(endpoint, database, ADMIN, local_infile=True) as connection:
-        _tables(connection, snapshot)
-    for script in snapshot.scripts.get("mysql", ()):
+        _tables(connection, snapshot, loading)
+    for script in snapshot.scripts.get(loading.flavour.dialect, ()):
         with connect(endpoint, database, ADMIN) as connection:
-            run_script(connection, script)
+            run_script(connection, script, loading.flavour)
     with connect(endpoint, database, ADMIN) as connection:
         _analyze(connection)
         _logins(connection, database, endpoint.password)
         logins = [login_name(database, role) for role in _RIGHTS]
-        entitle_routines(connection, read_routines(connection, snapshot, database), database, logins)
+        routines = read_routines(connection, snapshot, database, loading.flavour.dialect)
+        entitle_routines(connection, routines, database, logins)
 
 
 def unload(endpoint: Endpoint, databases: Sequence[str]) -> None:
@@ -125,10 +143,10 @@ def _logins(connection: Connection[Cursor], database: str, password: str) -> Non
             cursor.execute(f"GRANT {rights} ON {exact.replace('%', '%%')}.* TO %s@'%%'", (login,))
 
 
-def _tables(connection: Connection[Cursor], snapshot: Snapshot) -> None:
+def _tables(connection: Connection[Cursor], snapshot: Snapshot, loading: Loading) -> None:
     """Create the tables of our own schema and fill them; references only once every row is there."""
-    dialect = mysql.dialect()
-    spelled = table_ddl(snapshot.tables, type_of, dialect, foreign_keys=snapshot.enforce_foreign_keys)
+    enforced = snapshot.enforce_foreign_keys
+    spelled = table_ddl(snapshot.tables, loading.type_of, loading.spelled, foreign_keys=enforced)
     for table, ddl in zip(snapshot.tables, spelled, strict=True):
         _guarded(connection, snapshot, table.name, ddl.create)
         if snapshot.source is not None:
@@ -189,14 +207,15 @@ def _analyze(connection: Connection[Cursor]) -> None:
             cursor.execute(f"ANALYZE TABLE {', '.join(names)}")
 
 
-def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
+def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> Catalog:
     """Return the catalogue of a loaded database."""
     database = snapshot.database.lower()
     with connect(endpoint, database, ADMIN) as connection:
-        digest = state_digest(connection, database)
-        routines = read_routines(connection, snapshot, database)
+        digest = state_digest(connection, database, loading.flavour)
+        routines = read_routines(connection, snapshot, database, loading.flavour.dialect)
         version = connection.get_server_info()  # type: ignore[no-untyped-call]
-    engine = create_engine("mysql+pymysql://", creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool)
+    driver = f"{loading.flavour.driver}://"
+    engine = create_engine(driver, creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool)
     tables = tuple(replace(table, name=table.name.lower()) for table in snapshot.tables)
     try:
         with engine.connect() as reflected:
@@ -206,10 +225,10 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
                 schemas=[database],
                 database=database,
                 engine_version=str(version).split("-")[0],
-                type_of=type_of,
+                type_of=loading.type_of,
                 state_digest=digest,
                 routines=routines,
-                named_kinds=NAMED_KINDS,
+                named_kinds=loading.named_kinds,
                 unquoted=lambda name: name.replace("``", "`"),
             )
     finally:

@@ -1,4 +1,4 @@
-"""The routines that a snapshot's scripts made on MySQL, and the right to call those its pack allows."""
+"""The routines that a snapshot's scripts made, and the right to call those its pack allows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ FROM information_schema.routines r WHERE r.routine_schema = %s ORDER BY r.routin
 """
 
 
-def read_routines(connection: Connection[Cursor], snapshot: Snapshot, database: str) -> tuple[CatalogRoutine, ...]:
+def read_routines(
+    connection: Connection[Cursor], snapshot: Snapshot, database: str, dialect: str
+) -> tuple[CatalogRoutine, ...]:
     """Return every function and procedure of the database, those marked that the snapshot's pack allows.
 
     Raises:
@@ -49,7 +51,7 @@ def read_routines(connection: Connection[Cursor], snapshot: Snapshot, database: 
         )
         for name, kind, returns, language, volatility, access, definer, arguments in rows
     ]
-    return with_allowed(found, snapshot, "mysql", database)
+    return with_allowed(found, snapshot, dialect, database)
 
 
 def entitle_routines(

@@ -1,4 +1,4 @@
-"""A MySQL login: READ ONLY transaction, one statement by protocol, cancelled by KILL QUERY from another login."""
+"""A login to MySQL or a server like it: READ ONLY transaction, one statement, cancelled from another login."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pymysql
 from cases.errors import InputError
 from cases.relation import Relation
 from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
+from dialect_adapters.mysql.flavour import Flavour
 from dialect_adapters.mysql.values import relation_of
 from dialect_adapters.mysql.wire import Wire
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 ADMIN = "root"
 COLLATION = "utf8mb4_0900_bin"
+_LATER = 0.4
+"""Seconds past our own deadline at which the engine's is set."""
 _GRACE = 1.6
 """Seconds past our own deadline after which a silent socket counts as lost: within the promised two."""
 _ANSWER_SECONDS = 10.0
@@ -35,11 +38,12 @@ _UNKNOWN_ZONE = "(1298)"
 class MysqlSession:
     """One fresh login; see `dialect_adapters.contract.Session`."""
 
-    def __init__(self, connection: Connection[Cursor], endpoint: Endpoint, pins: Pins) -> None:
+    def __init__(self, connection: Connection[Cursor], endpoint: Endpoint, pins: Pins, flavour: Flavour) -> None:
         """Take over a logged-in connection."""
         self._connection = connection
         self._endpoint = endpoint
         self._pins = pins
+        self._flavour = flavour
         self._time_zone = _zone(pins.time_zone)
         self._thread: int = connection.thread_id()  # type: ignore[no-untyped-call]
         self._wire = Wire(connection)
@@ -53,12 +57,11 @@ class MysqlSession:
         self._begin(limits, read_only=False)
 
     def _begin(self, limits: Limits, *, read_only: bool) -> None:
-        """Open a transaction with the engine's own limits; MySQL bounds the time of SELECT alone."""
+        """Open a transaction with the engine's own limits."""
         self._wire.deadline(limits.timeout + _GRACE)
-        milliseconds = round(limits.timeout * 1000) + 400
         settings = [
             *pinned(self._pins),
-            f"max_execution_time = {milliseconds}",
+            self._flavour.time_limit(limits.timeout + _LATER),
             f"transaction_read_only = {'ON' if read_only else 'OFF'}",
         ]
         try:
@@ -180,10 +183,31 @@ def _socket(endpoint: Endpoint, seconds: float) -> socket.socket:
     return made
 
 
-def open_session(endpoint: Endpoint, database: str, role: Role, pins: Pins) -> MysqlSession:
+def open_session(endpoint: Endpoint, database: str, role: Role, pins: Pins, flavour: Flavour) -> MysqlSession:
     """Return a fresh session."""
     folded = database.lower()
-    return MysqlSession(connect(endpoint, folded, login_name(folded, role), patience=_ANSWER_SECONDS), endpoint, pins)
+    connection = connect(endpoint, folded, login_name(folded, role), patience=_ANSWER_SECONDS)
+    return MysqlSession(connection, endpoint, pins, flavour)
+
+
+def answers(endpoint: Endpoint) -> bool:
+    """Return True once a real query is answered, before and after `load` gave the administrator a password."""
+    return any(_answers(endpoint, password) for password in (endpoint.password, ""))
+
+
+def _answers(endpoint: Endpoint, password: str) -> bool:
+    """Return whether the administrator's query is answered with this password."""
+    try:
+        with connect(endpoint, None, ADMIN, password=password, seconds=2, patience=2) as connection:
+            return connection.query("SELECT 1") == 1
+    except (SessionLostError, pymysql.Error, OSError):
+        return False
+
+
+def settle(endpoint: Endpoint) -> None:
+    """Ask for a shutdown that leaves nothing to purge or recover: a read-only boot could do neither."""
+    with connect(endpoint, None, ADMIN) as connection:
+        connection.query("SET GLOBAL innodb_fast_shutdown = 0")
 
 
 def _seconds(clock: datetime) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dialect_adapters.transpile.facts import Form, Refused
 from dialect_adapters.transpile.spelling import NUMERAL
@@ -15,13 +15,22 @@ _ALL_ROWS = "18446744073709551615"
 _ASCII = tuple(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", strict=True))
 
 
-class MysqlSpelling:
-    """Written for MySQL 8 and later under utf8mb4_0900_bin, where text is compared code point by code point."""
+def _regexp_like(value: str, pattern: str) -> str:
+    """Return the condition that a text matches, upper and lower case apart."""
+    return f"REGEXP_LIKE({value}, {pattern}, 'c')"
 
-    dialect = "mysql"
+
+class MysqlSpelling:
+    """Written for MySQL 8 and its family under utf8mb4_0900_bin, where text is compared code point by code point."""
+
     true_boolean = False
     filter_clause = False
     full_join = False
+
+    def __init__(self, dialect: str = "mysql", matching: Callable[[str, str], str] = _regexp_like) -> None:
+        """Spell for one server of the family; `matching` is how it matches a text with a pattern's literal."""
+        self.dialect = dialect
+        self._matching = matching
 
     def name(self, identifier: str) -> str:
         """Return an identifier in backticks."""
@@ -44,7 +53,8 @@ class MysqlSpelling:
         if form is Form.INT:
             return self._char(value)
         plain = self._char(f"CAST({value} AS DOUBLE)")
-        return f"(CASE WHEN REGEXP_LIKE({plain}, '^-?[0-9]+$', 'c') THEN CONCAT({plain}, '.0') ELSE {plain} END)"
+        whole = self._matching(plain, "'^-?[0-9]+$'")
+        return f"(CASE WHEN {whole} THEN CONCAT({plain}, '.0') ELSE {plain} END)"
 
     @staticmethod
     def _char(value: str) -> str:
@@ -59,7 +69,7 @@ class MysqlSpelling:
 
     def looks(self, value: str) -> str:
         """Return the condition that a text is a numeral."""
-        return f"REGEXP_LIKE({value}, {self.literal(NUMERAL)}, 'c')"
+        return self._matching(value, self.literal(NUMERAL))
 
     def numeral(self, value: str) -> str:
         """Return a numeral as a double."""
@@ -106,7 +116,7 @@ class MysqlSpelling:
 
     def matches(self, value: str, pattern: str) -> str:
         """Return a regular expression's match."""
-        return f"REGEXP_LIKE({value}, {self.literal(pattern)}, 'c')"
+        return self._matching(value, self.literal(pattern))
 
     def concat(self, values: Sequence[str]) -> str:
         """Return texts joined."""
@@ -193,7 +203,8 @@ class MysqlSpelling:
     def moment(self, value: str) -> str:
         """Return an ISO text as a timestamp, NULL for other texts."""
         text = f"TRIM(TRAILING 'Z' FROM {value})"
-        return f"(CASE WHEN REGEXP_LIKE({value}, '{_ISO}', 'c') THEN CAST({text} AS DATETIME(6)) END)"
+        dated = self._matching(value, f"'{_ISO}'")
+        return f"(CASE WHEN {dated} THEN CAST({text} AS DATETIME(6)) END)"
 
     def shifted(self, moment: str, amount: str, unit: str) -> str:
         """Return a moved timestamp; a month too short runs over into the next, as in SQLite."""

@@ -1,4 +1,4 @@
-"""How the state of a MySQL database is read: schema as relations, checksums of large tables, trusted setup."""
+"""How the state of a database of MySQL's family is read: schema as relations, checksums of large tables, setup."""
 
 # ruff: noqa: S608 (every question is put together from constants of our own and quoted names)
 
@@ -11,7 +11,7 @@ import pymysql
 from cases.errors import GoldBrokenError
 from dialect_adapters.contract import Endpoint, Pins, StateRules
 from dialect_adapters.mysql.digest import row_sum
-from dialect_adapters.mysql.scripts import statements_of
+from dialect_adapters.mysql.scripts import run_statement, statements_of
 from dialect_adapters.mysql.session import ADMIN, connect, pinned
 
 _COLUMNS = """
@@ -79,27 +79,37 @@ def _checksum(target: str, columns: Sequence[str]) -> str:
     return f"SELECT COUNT(*), {row_sum(columns)} FROM {target}"  # noqa: S608 - quoted names
 
 
-STATE = StateRules(
-    # The server keeps old figures for a day otherwise, the next automatic key among them.
-    prepare=("SET SESSION information_schema_stats_expiry = 0, SESSION group_concat_max_len = 1048576",),
-    tables=_LISTED,
-    schema=(
-        ("columns", _COLUMNS),
-        ("tables", _TABLES),
-        ("constraints", _CONSTRAINTS),
-        ("indexes", _INDEXES),
-        ("sequences", _SEQUENCES),
-        ("triggers", _TRIGGERS),
-        ("routines", _ROUTINES),
-        ("views", _VIEWS),
-        ("comments", _COMMENTS),
-    ),
-    checksum=_checksum,
-)
-"""Views are read by what they show, not by their text."""
+def state_rules(prepare: str, constraints: str, indexes: str) -> StateRules:
+    """Return how a state is read, from what the servers of the family ask in ways of their own.
+
+    Views are read by what they show, not by their text.
+    """
+    return StateRules(
+        prepare=(prepare,),
+        tables=_LISTED,
+        schema=(
+            ("columns", _COLUMNS),
+            ("tables", _TABLES),
+            ("constraints", constraints),
+            ("indexes", indexes),
+            ("sequences", _SEQUENCES),
+            ("triggers", _TRIGGERS),
+            ("routines", _ROUTINES),
+            ("views", _VIEWS),
+            ("comments", _COMMENTS),
+        ),
+        checksum=_checksum,
+    )
 
 
-def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
+# The server keeps old figures for a day otherwise, the next automatic key among them.
+_PREPARE = "SET SESSION information_schema_stats_expiry = 0, SESSION group_concat_max_len = 1048576"
+
+STATE = state_rules(_PREPARE, _CONSTRAINTS, _INDEXES)
+"""MySQL's own state."""
+
+
+def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins, executable: str) -> None:
     """Run trusted SQL as the administrator; the logins' rights are the whole database's.
 
     Raises:
@@ -108,9 +118,9 @@ def set_up(endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins
     with connect(endpoint, database, ADMIN) as connection:
         connection.query(f"SET SESSION {', '.join(pinned(pins))}")
         for script in scripts:
-            for statement in statements_of(script):
+            for statement in statements_of(script, executable):
                 try:
-                    connection.query(statement.sql)
+                    run_statement(connection, statement)
                 except pymysql.Error as error:
                     message = error.args[-1] if error.args else type(error).__name__
                     raise GoldBrokenError(f"setup_sql failed: {message}") from None

@@ -20,8 +20,8 @@ _LARGEST = 0xFFFFFF
 _MORE_RESULTS = 0x0008
 _ROW_OVERHEAD = 64
 _LOST = frozenset({1053, 1152, 1153, 1159, 1161, 1927, 2006, 2013})
-_LATE = frozenset({1205, 3024})
-_RESOURCE = frozenset({3, 20, 1021, 1026, 1037, 1038, 1041, 1114, 1135, 1206, 1436, 3170, 4082, 4083})
+_LATE = frozenset({1205, 1969, 3024})
+_RESOURCE = frozenset({3, 20, 201, 202, 1021, 1026, 1037, 1038, 1041, 1114, 1135, 1206, 1436, 3170, 4082, 4083})
 
 
 @dataclass(frozen=True, slots=True)

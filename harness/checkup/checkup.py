@@ -25,6 +25,7 @@ from harness.checkup.columns import TextNumbers
 from harness.checkup.examine import Examiner, as_prediction, either_way
 from harness.checkup.seen import Seen, Sign, compared, differing
 from harness.desk import Desk
+from harness.kin import in_dialects
 from harness.results.health import Checked, Flag, Health, Note, health
 from harness.run.bench import Bench, prepare
 from harness.run.options import RunConfig
@@ -175,8 +176,7 @@ def check_cases(
         InputError: an unknown case, dialect, provider or runtime, or a snapshot that cannot be loaded.
         InfrastructureError: no engine, an image that cannot be built, or servers that do not come up.
     """
-    for name in dialects:
-        find_adapter(name)  # an unknown one ends the check before anything runs
+    pack = in_dialects(pack, dialects)  # an unknown one ends the check before anything runs
     now = datetime.now(UTC)
     day = now.replace(hour=0, minute=0, second=0, microsecond=0)
     checkup = Checkup(config, pack, screen, f"{now:%Y%m%dT%H%M%SZ}_check_{secrets.token_hex(3)}", day)

@@ -148,10 +148,12 @@ def _run_file(path: Path) -> tuple[dict[str, Any], Callable[[str], int | None]]:
 def _dry_run(pack: Any, config: Any) -> int:
     """Read every row, say what would run, and start nothing."""
     from cases.sources.rows_check import check
+    from harness.kin import in_dialects
     from harness.run.asking import open_asker
     from harness.run.judging import open_run_judge
     from harness.run.select import select
 
+    pack = in_dialects(pack, (config.dialect,))
     cases = select(pack, config)
     rows = check(pack)
     with open_run_judge(config) as judge, open_asker(config, pack) as asker:

@@ -21,6 +21,7 @@ from harness.crosscheck.probing import Asked, Doubt, clues
 from harness.crosscheck.score import advice, portability
 from harness.crosscheck.statements import Answered, answered, derived, own_texts, rewrites_of
 from harness.crossing import CROSS_DIALECT
+from harness.kin import in_dialects
 from harness.results.crosscheck import CrossCase, CrossResult, Found, Portability, Predict
 from harness.results.evidence import GoldAnswer
 from harness.run.bench import Bench, prepare
@@ -61,6 +62,7 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
         InfrastructureError: an engine could not be brought up.
     """
     started = time.monotonic()
+    pack = in_dialects(pack, [config.dialect for config in wanted.configs])
     chosen = select(pack, wanted.configs[0])
     cases = [case for case in chosen if case.query_type == "dql" and not case.out_of_scope]
     left_out = [f"{len(chosen) - len(cases)} cases are no queries and were not crossed"] * (len(cases) < len(chosen))

@@ -18,6 +18,7 @@ from harness.agents.contract import Agent
 from harness.agents.file import FileAgent
 from harness.agents.request import AgentRequest
 from harness.desk import Rules
+from harness.kin import predictions_in
 from harness.run.judging import FOLDER, judge_files
 from harness.run.options import RUNS, RunConfig
 from sandboxes.cache import cache_dir
@@ -78,7 +79,8 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
         asked = _callable(config, config.agent, pack)
         agent, label, unused = asked, config.agent, asked.problems
     else:
-        predictions, label, digest = _predictions(config, pack)
+        written, label, digest = _predictions(config, pack)
+        predictions = predictions_in(written, config.dialect)
         check_known(predictions, pack, allow_unknown=config.allow_unknown)
         agent = FileAgent(_of_dialect(predictions, config.dialect))
         unused = _unused(predictions, config)

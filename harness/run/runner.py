@@ -18,6 +18,7 @@ from harness.desk import Desk, Rules
 from harness.evaluate import Judged, SuiteGold, evaluate
 from harness.gold import answer_gold, cases_with_gold
 from harness.judges import Seated
+from harness.kin import in_dialects, lent
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import GoldAnswer
 from harness.results.records import case_result, with_pace
@@ -91,6 +92,9 @@ def run(
         InputError: nothing was run, because something given is wrong.
         InfrastructureError: the run could not start or its folder could not be written.
     """
+    if line := lent(pack, config.dialect):
+        screen.notice(line)
+    pack = in_dialects(pack, (config.dialect,))
     cases = select(pack, config)
     if earlier is None:
         places(config, pack)  # a name that cannot be noted down ends the run before anything is brought up

@@ -13,6 +13,7 @@ import pytest
 
 from dialect_adapters.contract import Endpoint, Limits, Pins
 from dialect_adapters.mysql import load as mysql_load
+from dialect_adapters.mysql.own import MYSQL as MYSQL_WORDS
 from dialect_adapters.mysql.recipe import RECIPE as MYSQL
 from dialect_adapters.mysql.session import MysqlSession
 from dialect_adapters.postgres import harden
@@ -120,6 +121,7 @@ def _mysql(_: Path) -> frozenset[str]:
     spoken: Any = _Heard()
     session = MysqlSession.__new__(MysqlSession)
     session._wire, session._pins, session._time_zone = spoken, Pins(), "+00:00"
+    session._flavour = MYSQL_WORDS
     session._endpoint = Endpoint(None)
     session.begin_read(Limits())
     begun = {

@@ -16,6 +16,7 @@ from test_hardening import Range, Served
 
 from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
 from dialect_adapters.mysql import session as mysql
+from dialect_adapters.mysql.own import MYSQL
 from dialect_adapters.postgres.session import PostgresSession
 from sandboxes.contract import Sandbox
 
@@ -58,7 +59,7 @@ def _leaked(sandbox: Sandbox, secret: Path, *, flag: bool, ours: bool) -> bool:
     with contextlib.closing(mysql.connect(sandbox.endpoint, "shop", login, local_infile=flag)) as connection:
         try:
             if ours:
-                mysql.MysqlSession(connection, sandbox.endpoint, Pins()).fetch(sql, LIMITS)
+                mysql.MysqlSession(connection, sandbox.endpoint, Pins(), MYSQL).fetch(sql, LIMITS)
             else:
                 connection.query(sql)
         except (StatementError, pymysql.Error):

@@ -62,7 +62,7 @@ class Servers:
         return Mark(adapter(self.dialect).recipe, lambda: sandbox.open(self.database, Role.HARNESS, Pins()))
 
 
-@pytest.fixture(params=["postgres", "mysql"])
+@pytest.fixture(params=["postgres", "mysql", "mariadb"])
 def servers(request: pytest.FixtureRequest) -> Iterator[Servers]:
     """The red team's snapshot on one engine."""
     makes = provider("docker")

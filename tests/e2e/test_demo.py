@@ -10,8 +10,10 @@ from harness.metrics.registry import PRIMARY
 
 ENGINES = [
     pytest.param("sqlite", marks=pytest.mark.jail),
+    pytest.param("duckdb", marks=pytest.mark.jail),
     pytest.param("postgres", marks=pytest.mark.docker),
     pytest.param("mysql", marks=pytest.mark.docker),
+    pytest.param("mariadb", marks=pytest.mark.docker),
 ]
 FILES = {
     "manifest.json",

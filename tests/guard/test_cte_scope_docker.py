@@ -24,7 +24,7 @@ _SAMPLE = 400
 """Of another seed, SQLite may name a table in place of a circular reference: a failure too, and no read."""
 
 
-@pytest.fixture(scope="module", params=["mysql", "postgres", "sqlite"])
+@pytest.fixture(scope="module", params=["mysql", "mariadb", "postgres", "sqlite"])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, Sandbox]]:
     """A read-only server of each engine."""
     spoken, makes = adapter(request.param), provider("docker")
@@ -40,7 +40,7 @@ def test_every_name_an_engine_takes_for_a_table_is_counted_as_one(server: tuple[
     """Of random nested CTE queries, no missing table an engine names is a mere CTE to a guard that lets it pass."""
     dialect, sandbox = server
     rules = adapter(dialect).rules
-    queries = Queries(Random(20261128), "`" if dialect == "mysql" else '"', arms=dialect != "sqlite")
+    queries = Queries(Random(20261128), rules.identifier_quotes[0], arms=dialect != "sqlite")
     missed, complained = [], 0
     with Parser() as parser:
         for _ in range(_SAMPLE):

@@ -13,7 +13,7 @@ from dialect_adapters.contract import GrammarRules
 from dialect_adapters.wordlist import EngineFunction, read_catalogue, read_reasons
 
 _ROOT = Path(__file__).parents[2]
-_DIALECTS = ["postgres", "mysql", "sqlite"]
+_DIALECTS = ["postgres", "mysql", "mariadb", "sqlite"]
 
 
 def _rules(dialect: str) -> GrammarRules:
@@ -68,6 +68,11 @@ def test_no_allowed_function_runs_with_another_users_rights(dialect: str) -> Non
             "pg_sleep pg_read_file lo_import dblink_connect set_config nextval query_to_xml pg_terminate_backend",
         ),
         ("mysql", "sleep benchmark load_file get_lock release_lock master_pos_wait last_insert_id uuid_short"),
+        (
+            "mariadb",
+            "sleep benchmark load_file get_lock release_lock master_pos_wait master_gtid_wait nextval setval lastval "
+            "last_insert_id uuid_short kdf encrypt password decode_histogram binlog_gtid_pos",
+        ),
         ("sqlite", "load_extension fts3_tokenizer changes total_changes last_insert_rowid sqlite_log"),
     ],
 )

@@ -30,6 +30,7 @@ SAMPLE = 2_500
 _TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "guard.yaml").read_text(encoding="utf-8"))
 _DENIED = {
     "postgres": r"permission denied|must be (?:owner|superuser)|read-only transaction|not permitted|only roles with",
+    "mariadb": r"denied|\((?:1044|1045|1142|1143|1227|1290|1370|1419|1792)\)",
     "mysql": r"denied|\((?:1044|1045|1142|1143|1227|1290|1370|1419|1792|1836|3879)\)",
     "sqlite": r"not authorized|prohibited|readonly|read-only",
 }
@@ -87,7 +88,7 @@ def _snapshot(name: str, tables: dict[str, Any]) -> Snapshot:
     return Snapshot(name, name, f"guard-differential-{name}-1", made, _Source(made))
 
 
-@pytest.fixture(scope="module", params=["postgres", "mysql", "sqlite"])
+@pytest.fixture(scope="module", params=["postgres", "mysql", "mariadb", "sqlite"])
 def server(request: pytest.FixtureRequest) -> Iterator[_Server]:
     """A READ-mode server beside whose snapshot lies another with the gold."""
     dialect = request.param

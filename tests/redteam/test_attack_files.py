@@ -12,7 +12,7 @@ from cases.errors import InputError
 from harness.redteam.attacks import filled, read_attacks, read_benign, sample
 from harness.redteam.targets import attacks_file, benign_file, find_target
 
-DIALECTS = ("postgres", "mysql", "sqlite")
+DIALECTS = ("postgres", "mysql", "mariadb", "sqlite")
 HARMS = {"mutation", "escape", "leak", "exhaustion", "gaming"}
 
 

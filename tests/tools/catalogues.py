@@ -28,7 +28,7 @@ Entry = tuple[str, str, str]
 Login = Callable[[], Session]
 """Opens one more session."""
 
-_SOURCES = {"postgres": ("docker",), "mysql": ("docker",), "sqlite": ("docker", "process")}
+_SOURCES = {"postgres": ("docker",), "mysql": ("docker",), "mariadb": ("docker",), "sqlite": ("docker", "process")}
 _VOLATILITY = {"i": "immutable", "s": "stable", "v": "volatile"}
 _KIND = {"f": "function", "a": "aggregate", "w": "window", "p": "procedure"}
 _PROCEDURES = """
@@ -69,33 +69,35 @@ def _postgres(login: Login, _image: SnapshotImage, _only: frozenset[str] | None)
         yield str(word), "keyword", "-"
 
 
-def _mysql(login: Login, image: SnapshotImage, only: frozenset[str] | None) -> Iterator[Entry]:
+def _mysql(dialect: str, login: Login, image: SnapshotImage, only: frozenset[str] | None) -> Iterator[Entry]:
     """Ask the server about every name its own program holds: it says itself which are functions."""
-    for name in _mysql_names(image) if only is None else sorted(name.upper() for name in only):
+    for name in _mysql_names(dialect, image) if only is None else sorted(name.upper() for name in only):
         kind = _mysql_kind(login, name)
         if kind is not None:
             yield name.lower(), kind, "-"
 
 
-def _mysql_names(image: SnapshotImage) -> list[str]:
+def _mysql_names(dialect: str, image: SnapshotImage) -> list[str]:
     """Return every text of the server's program that is spelled as a function's name, and the names others know.
 
     The program's linker stores a text that ends another one inside it, so the program alone does not show all.
     """
     with tempfile.TemporaryDirectory() as folder:
-        program = Path(folder) / "mysqld"
+        spoken = adapter(dialect)
+        server = spoken.recipe.debian.programs[0]
+        program = Path(folder) / server
         made = subprocess.run(["docker", "create", image.base.ref, "none"], check=True, capture_output=True, text=True)
         container = made.stdout.strip()
         try:
             subprocess.run(
-                ["docker", "cp", "-L", f"{container}:{image.base.bin_dir}/mysqld", str(program)],
+                ["docker", "cp", "-L", f"{container}:{image.base.bin_dir}/{server}", str(program)],
                 check=True,
                 capture_output=True,
             )
         finally:
             subprocess.run(["docker", "rm", container], check=True, capture_output=True)
         found = re.findall(rb"(?<=\0)[A-Za-z][A-Za-z0-9_]{1,40}(?=\0)", program.read_bytes())
-    known = {*MySQL.Parser.FUNCTIONS, *(name.upper() for name in adapter("mysql").rules.functions)}
+    known = {*MySQL.Parser.FUNCTIONS, *(name.upper() for name in spoken.rules.functions)}
     return sorted({name.decode("ascii").upper() for name in found} | known)
 
 
@@ -146,7 +148,8 @@ def _sqlite(login: Login, _image: SnapshotImage, _only: frozenset[str] | None) -
 
 _READERS: dict[str, Callable[[Login, SnapshotImage, frozenset[str] | None], Iterator[Entry]]] = {
     "postgres": _postgres,
-    "mysql": _mysql,
+    "mysql": partial(_mysql, "mysql"),
+    "mariadb": partial(_mysql, "mariadb"),
     "sqlite": _sqlite,
 }
 

@@ -1,11 +1,10 @@
--- The data every MySQL attack and look-alike was verified on; evalx.gold is a planted stand-in no reader has rights on.
+-- The data every MySQL and MariaDB attack and look-alike was verified on; evalx.gold is a planted stand-in no reader has rights on.
 CREATE TABLE customers(id int primary key, name varchar(100), email varchar(100), country varchar(10), update_date datetime default '2024-01-01', deleted int default 0, fulltext(name));
-SET SESSION cte_max_recursion_depth = 100000;
 INSERT INTO customers(id, name, email, country) WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 50) SELECT n, CONCAT('name', n), 'e', 'FR' FROM r;
 CREATE TABLE orders(id int primary key, customer_id int, amount decimal(10,2), status varchar(10), created_at datetime default '2024-02-01', key orders_c(customer_id));
 INSERT INTO orders(id, customer_id, amount, status) WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 500) SELECT n, n % 50 + 1, n * 1.5, 'paid' FROM r;
 CREATE TABLE t(id int primary key, v varchar(64));
-INSERT INTO t WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 20000) SELECT n, SHA2(n, 256) FROM r;
+INSERT INTO t WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 200) SELECT 200 * (a.n - 1) + b.n, SHA2(200 * (a.n - 1) + b.n, 256) FROM r a JOIN r b WHERE a.n <= 100;
 CREATE TABLE t_text(l varchar(2000));
 CREATE TABLE kw(`delete` int, `grant` int, `update` int);
 CREATE TABLE ops(merge_flag int, call_count int, load_factor int, set_no int, lock_state int, handler_id int, values_count int);

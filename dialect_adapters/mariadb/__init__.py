@@ -1,0 +1,1 @@
+"""MariaDB: a server of MySQL's family, with its own recipe, grammar and rights."""

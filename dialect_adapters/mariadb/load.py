@@ -1,0 +1,25 @@
+"""How MariaDB is loaded: MySQL's way, with types of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import types as sql
+from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
+
+from cases.relation import Kind
+from cases.snapshot import ColumnDef
+from dialect_adapters.mariadb.own import MARIADB
+from dialect_adapters.mysql.load import Loading, names_of
+from dialect_adapters.mysql.types import NAMED_KINDS
+from dialect_adapters.mysql.types import type_of as family_type_of
+
+_NAMED_KINDS = {**NAMED_KINDS, "INET4": Kind.TEXT, "INET6": Kind.TEXT, "UUID": Kind.UUID}
+
+
+def type_of(column: ColumnDef, keyed: bool) -> sql.TypeEngine[Any]:  # noqa: FBT001 - the shape of a TypeMap
+    """Return the type of a column; JSON is a text that is checked, and UUID a type of its own."""
+    return sql.Uuid() if column.kind is Kind.UUID else family_type_of(column, keyed)
+
+
+LOADING = Loading(MARIADB, names_of(MARIADB.engine), MariaDBDialect(), type_of, _NAMED_KINDS)

@@ -1,0 +1,15 @@
+"""MariaDB's words for what a rewritten statement means: MySQL's, but for how a text is matched."""
+
+from __future__ import annotations
+
+from dialect_adapters.mysql.spelling import MysqlSpelling
+
+
+def spelling() -> MysqlSpelling:
+    """Return MariaDB's words."""
+    return MysqlSpelling("mariadb", _matching)
+
+
+def _matching(value: str, pattern: str) -> str:
+    """Return the condition that a text matches: by the collation's idea of case, which is binary here."""
+    return f"({value} COLLATE utf8mb4_0900_bin REGEXP {pattern})"

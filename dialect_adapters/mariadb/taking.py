@@ -1,0 +1,15 @@
+"""How a live MariaDB is asked for its rows as text: as MySQL is, by another driver's name and with more types."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cases.relation import Kind
+from dialect_adapters.mariadb.own import MARIADB
+from dialect_adapters.mysql.taking import TAKING as MYSQL
+
+TAKING = replace(
+    MYSQL,
+    driver=MARIADB.driver,
+    named={**MYSQL.named, "INET4": Kind.TEXT, "INET6": Kind.TEXT, "UUID": Kind.UUID},
+)
