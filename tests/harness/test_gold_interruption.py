@@ -44,7 +44,8 @@ class Heard:
 CASE = Case(id="a", question="q", snapshot="s", gold={"sqlite": ("SELECT 1",)}, query_type="dql")
 CONFIG = SimpleNamespace(gold_cache=False, dialect="sqlite", jobs=1)
 DESK = SimpleNamespace(station=SimpleNamespace(rest=lambda: None), parser=SimpleNamespace(close=lambda: None))
-BENCH = SimpleNamespace(pool=lambda: nullcontext(Pool()), desk=lambda pool: DESK)
+RULES = SimpleNamespace(wants=lambda need: False)
+BENCH = SimpleNamespace(pool=lambda: nullcontext(Pool()), desk=lambda pool: DESK, rules=RULES)
 
 
 def test_drift_is_told_where_the_gold_phase_is_interrupted(monkeypatch):
@@ -61,6 +62,6 @@ def test_a_whole_gold_phase_keeps_drift_for_the_reports(monkeypatch):
     monkeypatch.setattr(runner, "answer_gold", lambda *_: ())
     heard, said = Heard(interrupted=False), []
     book = SimpleNamespace(problem=said.extend)
-    assert runner._gold_phase(CONFIG, [CASE], BENCH, book, heard) == {"a": ()}
+    assert runner._gold_phase(CONFIG, [CASE], BENCH, book, heard) == {("a", "s"): ()}
     assert set(said) == {"gold left a trace: DELETE FROM orders changed shop"}
     assert heard.lines == []

@@ -101,6 +101,28 @@ def test_each_level_starts_as_many_servers_as_it_says(site: Site) -> None:
     assert site.left() == []
 
 
+@pytest.mark.parametrize("site", ENGINES[:2], indirect=True)
+@pytest.mark.parametrize("level", ["run", "case"])
+def test_two_statements_are_timed_on_a_server_that_nothing_else_ever_uses(site: Site, level: str) -> None:
+    """The timed pair has a server nothing ran on before, and it is gone afterwards; what is kept for others stays."""
+    pool = site.pool(most=2)
+    station = Station(pool, site.image)
+    pair = [(f"SELECT count(*) AS n FROM big WHERE id > {least}", Limits(timeout=20)) for least in (0, 4000)]
+    try:
+        run(station, level=level)
+        paced = station.timed(ALPHA.id, pair[0], pair[1], 2, Pins())
+        started = pool.figures.started
+        run(station, level=level)
+        again = pool.figures.started
+        pool.settle()
+    finally:
+        pool.close()
+    assert (paced.failure, len(paced.rounds), paced.clock, started) == ("", 2, "engine", 2)
+    assert again == (2 if level == "run" else 3)
+    assert pool.drift == ()
+    assert site.left() == []
+
+
 @pytest.mark.parametrize("site", ENGINES, indirect=True)
 def test_nothing_is_left_after_an_exception(site: Site) -> None:
     """A phase that is broken off with servers leased, idle, ready and booting leaves no container and no folder."""
