@@ -111,6 +111,11 @@ bench-sandbox: $(VENV)/.dev engine ## Sandboxes, pools and whole runs beside tes
 bench-images: $(VENV)/.dev engine ## Bakes of twenty databases, bundles and base images: about four minutes
 	$(BIN)/python tests/bench/image_bench.py
 
+.PHONY: bench-runs
+bench: bench-runs
+bench-runs: $(VENV)/.dev engine ## 575 questions over twenty databases on three engines, of the handed data: about three minutes
+	$(BIN)/python tests/bench/run_bench.py
+
 mutants: $(VENV)/.dev ## Change the comparator in small ways: a test must fail on each, or docs/mutants.md says why not
 	$(BIN)/python tests/mutation/run.py
 
