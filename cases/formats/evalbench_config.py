@@ -201,4 +201,4 @@ def find_named(document: YamlDocument, place: tuple[str | int, ...], written: ob
 def _starts(document: YamlDocument) -> Sequence[Path]:
     """Return where relative paths are looked up, in this order: here, beside the config, and in every folder above."""
     folder = document.path.absolute().parent
-    return (Path.cwd(), folder, *folder.parents)
+    return (Path(), folder, *folder.parents)

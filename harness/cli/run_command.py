@@ -21,7 +21,7 @@ _FLAGS = {"dry_run", "allow_unknown"}
 
 
 @click.command("run")
-@click.argument("pack")
+@click.argument("pack", required=False)
 @click.option("--dialect", metavar="D", help="Engine to run on: postgres, mysql or sqlite (default).")
 @click.option("--predictions", metavar="FILE", help="Predictions, one JSON object a line (default: the pack's own).")
 @click.option("--agent", metavar="MODULE:FUNCTION", help="Python callable to ask instead; FILE.py:function works too.")
@@ -86,13 +86,16 @@ _FLAGS = {"dry_run", "allow_unknown"}
     "--allow-unknown", is_flag=True, default=None, help="Ignore predictions for cases the pack does not have."
 )
 @click.option("--dry-run", is_flag=True, default=None, help="Check everything, say what would run, run nothing.")
+@click.option(
+    "--evalbench", metavar="FILE", help="EvalBench run config (YAML) in place of PACK: data, engines, scorers, tables."
+)
 @click.option("--config", metavar="FILE", help="Run file (YAML) with any of these options; the command line wins.")
-def command(pack: str, format_: str | None, config: str | None, **options: Any) -> int:
+def command(pack: str | None, format_: str | None, config: str | None, evalbench: str | None, **options: Any) -> int:
     """Judge an agent's SQL against gold in isolated databases.
 
     PACK is a folder with pack.yaml, a file in a known format, or a bundled pack (demo, shop). Every option can
     also be set as SQLASSAY_<OPTION> in the environment or in a run file. Precedence: command line, environment,
-    run file, pack, default.
+    run file, EvalBench run config, pack, default.
     """
     from cases.formats.registry import load_pack
     from harness.run.options import resolve
@@ -101,6 +104,12 @@ def command(pack: str, format_: str | None, config: str | None, **options: Any) 
         {"format": format_} if format_ else {}
     )
     layers = _layers(given, os.environ, config)
+    if evalbench is not None:
+        if pack is not None or format_ is not None:
+            raise click.UsageError("--evalbench names the data set, so neither PACK nor --format goes with it.")
+        return _evalbench(Path(evalbench), layers)
+    if pack is None:
+        raise click.UsageError("Missing argument 'PACK'.")
     named = next((layer.format for _, layer in layers if layer.format is not None), None)
     loaded = load_pack(Path(pack), format=named)
     resolved = resolve(layers, loaded.settings)
@@ -109,6 +118,26 @@ def command(pack: str, format_: str | None, config: str | None, **options: Any) 
     result = _judge(loaded, resolved)
     show(result, resolved.out)
     return int(result.exit_code)
+
+
+def _evalbench(path: Path, layers: list[Layer]) -> int:
+    """Run what an EvalBench run config describes, one run an engine, and write its tables."""
+    from harness.cli.evalbench_run import plans, run_all
+
+    run, pack, found = plans(path, layers)
+    if any(plan.config.dry_run for plan in found):
+        return max(_dry_run(pack, plan.config) for plan in found)
+
+    def judge(pack: Any, config: Any, watch: Any) -> RunResult:
+        """Judge one engine's cases and print its table."""
+        result = _judge(pack, config, watch)
+        show(result, config.out)
+        return result
+
+    code, line = run_all(run, pack, found, judge)
+    if line:
+        sys.stdout.write(f"{line}\n")
+    return code
 
 
 def _layers(given: dict[str, Any], environment: Mapping[str, str], config: str | None) -> list[Layer]:
@@ -168,14 +197,14 @@ def _dry_run(pack: Any, config: Any) -> int:
     return 0
 
 
-def _judge(pack: Any, config: Any) -> RunResult:
-    """Run with a live screen around it."""
+def _judge(pack: Any, config: Any, watch: Any = None) -> RunResult:
+    """Run with a live screen around it; `watch` is shown each result."""
     from harness.cli.screen import screen
     from harness.reports.registry import write_all
     from harness.run.runner import run
 
     with screen() as live:
-        return run(config, pack, live, write_reports=write_all)
+        return run(config, pack, live, write_reports=write_all, watch=watch)
 
 
 def show(result: RunResult, out: Path | None) -> None:

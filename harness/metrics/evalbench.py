@@ -208,10 +208,3 @@ RECALL_MATCH = _metric(
 SET_MATCH = _metric(
     "set_match", _under("bird"), "100 if the sets of rows are equal (BIRD) else 0", "gold", "policy:bird"
 )
-SET_MATCH_COMPAT = _metric(
-    "set_match_compat",
-    _under("evalbench"),
-    "100 if EvalBench's own set_match says so else 0",
-    "gold",
-    "policy:evalbench",
-)

@@ -125,6 +125,21 @@ def _recall(evidence: Evidence, seen: _Seen) -> Score:
     return Score(100.0 * (precision if asked == "precision" else recall), reason, details)
 
 
+def _set_match(evidence: Evidence, seen: _Seen) -> Score:
+    """Score 100 where EvalBench's comparator says match; of a change the results are empty lists, which are equal."""
+    if evidence.verdict in _PAST_LIMITS:
+        return _unknown(evidence)
+    if seen.error:
+        return Score(0.0, seen.error)
+    execution = last(evidence)
+    comparison = dict(execution.others).get("evalbench") if execution is not None else None
+    if comparison is not None and comparison.verdict != "undecided":
+        return Score(100.0 * (comparison.verdict == "match"), comparison.reason)
+    if evidence.case.query_type == "dql" and _code(seen.sql):
+        return Score(None, comparison.reason if comparison is not None else "not compared under evalbench")
+    return Score(100.0 * (not seen.gold), "no rows on either side" if not seen.gold else "no rows where gold has some")
+
+
 def _hashable(value: object) -> object:
     """Return rows as tuples of name and value in order of name, as EvalBench puts them into a set."""
     if isinstance(value, list):
@@ -191,5 +206,8 @@ REGEXP_MATCHER = _metric(
     "100 if one pattern (or all) is found in the statement (or its first hit is all of it) else 0",
     options=("regexp_string_list", "invert_results", "match_all_patterns", "match_whole_query"),
 )
-METRICS = (EXACT_MATCH, RETURNED_SQL, EXECUTABLE_SQL, RECALL_MATCH, REGEXP_MATCHER)
-"""All of them; set_match has its own in `evalbench`, by the comparator's peer."""
+SET_MATCH = _metric(
+    "set_match", _set_match, "100 if EvalBench's own set_match says so else 0", "gold", "policy:evalbench"
+)
+METRICS = (EXACT_MATCH, RETURNED_SQL, EXECUTABLE_SQL, RECALL_MATCH, REGEXP_MATCHER, SET_MATCH)
+"""All of them."""

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from cases.case import Case
 from cases.compact import Shared
 from cases.errors import InfrastructureError, SandboxStartError
 from harness.judges import Figures
 from harness.results.case_result import CaseResult, Timing
+from harness.results.evidence import Evidence, GoldAnswer
 from harness.run.earlier import Earlier
 from harness.store.folder import RunFolder
 from harness.store.journal import JOURNAL, read
 from sandboxes.pool_figures import PoolFigures
 
 Key = tuple[str, int]
+
+Watch = Callable[[Evidence, Sequence[GoldAnswer], CaseResult], None]
+"""Is shown each result as it is finished, with its evidence and gold; it keeps what it needs."""
 
 
 class Book:
@@ -23,9 +27,10 @@ class Book:
     Each line is kept once: a resumed run meets again what its earlier part has noted.
     """
 
-    def __init__(self, folder: RunFolder, earlier: Earlier | None) -> None:
-        """Begin with what an earlier part of this run has finished and noted."""
+    def __init__(self, folder: RunFolder, earlier: Earlier | None, watch: Watch | None = None) -> None:
+        """Begin with what an earlier part of this run has finished and noted; `watch` is shown each result."""
         self.folder = folder
+        self.watch = watch
         self.finished: dict[Key, tuple[CaseResult, Timing]] = {}
         self.problems: list[str] = list(earlier.problems) if earlier else []
         self.breaches: list[str] = list(earlier.breaches) if earlier else []

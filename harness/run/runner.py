@@ -25,7 +25,7 @@ from harness.results.records import case_result, with_pace
 from harness.results.run_result import Manifest, RunResult
 from harness.run.asking import Asker, open_asker
 from harness.run.bench import Bench, prepare
-from harness.run.book import Book
+from harness.run.book import Book, Watch
 from harness.run.borrow import borrow_gold
 from harness.run.earlier import Earlier, day_of
 from harness.run.finish import Ending, WriteReports, finish, run_result
@@ -83,10 +83,12 @@ def run(
     write_reports: WriteReports,
     earlier: Earlier | None = None,
     seated: Seated | None = None,
+    watch: Watch | None = None,
 ) -> RunResult:
     """Evaluate the selected cases of a pack on one dialect and leave a run folder, or go on with an `earlier` run.
 
-    `seated` is a judge that is open already and stays so, in place of the one the config names.
+    `seated` is a judge that is open already and stays so, in place of the one the config names. `watch` is shown each
+    result that is judged here.
 
     Raises:
         InputError: nothing was run, because something given is wrong.
@@ -108,7 +110,7 @@ def run(
         bench = prepare(config, pack, run_id, screen, day=day_of(run_id), judge=judge)
         try:
             with earlier.folder if earlier else RunFolder(config.out or RUNS / run_id) as folder:
-                book = Book(folder, earlier)
+                book = Book(folder, earlier, watch)
                 written = _phases(config, pack, cases, bench, asker, book, screen, earlier)
                 return _close(config, cases, written, book, write_reports)
         finally:
@@ -282,6 +284,8 @@ def _prediction_phase(
                 for done in batch:
                     if _stored(config, done):
                         book.folder.store_relations(done.result, _sides(done))
+                    if book.watch is not None:
+                        book.watch(done.judged.evidence, done.gold, done.result)
                 book.finish([(done.result, done.timing) for done in batch])
                 counted += len(batch)
                 screen.progress("predictions", counted, total)

@@ -13,10 +13,12 @@ from made_evidence import Maker
 
 from cases.case import Case
 from cases.errors import InputError
+from cases.outcome import Changed
+from cases.relation import Column, Relation
 from cases.verdicts import Verdict
-from harness.metrics import bird, evalbench, spider, sqlas_overall, sqlas_results, sqlas_safety
+from harness.metrics import bird, evalbench, evalbench_compat, spider, sqlas_overall, sqlas_results, sqlas_safety
 from harness.metrics.registry import PROFILES, check_options, installed, metrics, presets_needed, profile
-from harness.results.evidence import MetricSettings
+from harness.results.evidence import Execution, MetricSettings
 
 _TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "families.yaml").read_text(encoding="utf-8"))
 
@@ -75,6 +77,35 @@ def test_a_change_is_scored_by_its_verdict(maker: Maker) -> None:
             assert metric.compute(changed, None).value == value
         assert bird.SOFT_F1.compute(changed, None).value is None
         assert sqlas_safety.READ_ONLY_COMPLIANCE.compute(changed, None).value is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "answers", "verdict", "exact", "matched"),
+    [
+        ("dml", (((1,),), ((1,),)), Verdict.MATCH, 100.0, 100.0),
+        ("dml", (((1,),), ((2,),)), Verdict.MISMATCH, 0.0, 100.0),
+        ("dml", ((), ()), Verdict.MISMATCH, 100.0, 100.0),
+        ("ddl", ((), ()), Verdict.MISMATCH, 0.0, 100.0),
+        ("ddl", ((), ()), Verdict.MATCH, 100.0, 100.0),
+    ],
+)
+def test_evalbench_compares_a_change_by_its_eval_query(
+    maker: Maker, kind: Any, answers: Any, verdict: Verdict, exact: float, matched: float
+) -> None:
+    """Its own numbers: rows of the eval query where there are some; results of changes are empty lists and equal."""
+    left = [Changed((), (), (Relation((Column("n"),), rows),) if rows else (), 0.0) for rows in answers]
+    evidence = replace(
+        maker.make("SELECT 1", "SELECT 1"),
+        case=Case(id="c", question="?", snapshot="s", query_type=kind),
+        verdict=verdict,
+        executions=(Execution("s", left[0], left[1]),),
+    )
+    assert evalbench_compat.EXACT_MATCH.compute(evidence, None).value == exact
+    for metric in (evalbench_compat.SET_MATCH, evalbench_compat.RECALL_MATCH, evalbench_compat.EXECUTABLE_SQL):
+        assert metric.compute(evidence, None).value == matched
+    late = replace(evidence, verdict=Verdict.TIMEOUT)
+    for metric in (evalbench_compat.EXACT_MATCH, evalbench_compat.SET_MATCH, evalbench_compat.EXECUTABLE_SQL):
+        assert metric.compute(late, None).value is None
 
 
 def test_speed_is_a_median_of_repetitions(maker: Maker) -> None:

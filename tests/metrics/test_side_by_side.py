@@ -48,7 +48,6 @@ _EVALBENCH: tuple[Metric, ...] = (
     evalbench.EXECUTABLE_SQL,
     evalbench.RECALL_MATCH,
     evalbench.SET_MATCH,
-    evalbench.SET_MATCH_COMPAT,
     evalbench.REGEXP_MATCHER,
     *evalbench_compat.METRICS,
 )

@@ -1,0 +1,1 @@
+"""EvalBench's run config as one of our runs, and the results in the tables EvalBench writes."""

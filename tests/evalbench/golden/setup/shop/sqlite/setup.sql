@@ -1,0 +1,1 @@
+CREATE TABLE goods (id INTEGER PRIMARY KEY, name TEXT, kind TEXT, price REAL);
