@@ -26,6 +26,7 @@ from dialect_adapters.duckdb.session import DuckdbSession, ask
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dialect_adapters.explaining import PlanRules
     from dialect_adapters.transpile.causes import Difference
 
 
@@ -52,6 +53,13 @@ class DuckdbAdapter:
         from dialect_adapters.duckdb.state import STATE
 
         return STATE
+
+    @property
+    def plans(self) -> PlanRules:
+        """Return how the engine's plan of a query is asked for and read."""
+        from dialect_adapters.duckdb.plan import PLANS
+
+        return PLANS
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:

@@ -12,7 +12,7 @@ from cases.relation import Json, Relation
 from dialect_adapters.explaining import PlanRules
 
 _NOT_NULL = re.compile(r"\(*[^()' ]+ is not null\)*(?: and \(*[^()' ]+ is not null\)*)*")
-"""What the optimiser adds to a join's columns: it picks nothing that the text asks for."""
+"""What the optimiser adds to the columns of a join, and what a text may ask for as well: it does not tell which."""
 
 _WHOLE = frozenset({"table", "count_rows", "index_scan"})
 _BLOCK_WHOLE = frozenset({"ALL", "index"})
@@ -30,22 +30,23 @@ def plan_of(answer: Relation) -> QueryPlan:
     return QueryPlan(scans, joined=any("join_type" in node for node, _ in nodes))
 
 
-def _nodes(root: dict[str, Any]) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield every node with whether a condition above it picks among its rows."""
-    left = [(root, False)]
+def _nodes(root: dict[str, Any]) -> Iterator[tuple[dict[str, Any], bool | None]]:
+    """Yield every node with whether a condition above it picks among its rows; None where that is not to be told."""
+    left: list[tuple[dict[str, Any], bool | None]] = [(root, False)]
     while left:
         node, narrowed = left.pop()
         yield node, narrowed
         condition = node.get("condition") if node.get("access_type") == "filter" else None
-        below = narrowed or (condition is not None and not _NOT_NULL.fullmatch(condition))
+        if condition is not None and not narrowed:
+            narrowed = None if _NOT_NULL.fullmatch(condition) else True
         lists = (value for value in node.values() if isinstance(value, list))
-        left.extend((one, below) for value in lists for one in reversed(value) if isinstance(one, dict))
+        left.extend((one, narrowed) for value in lists for one in reversed(value) if isinstance(one, dict))
 
 
-def _scan(node: dict[str, Any], narrowed: bool) -> Scan:
+def _scan(node: dict[str, Any], narrowed: bool | None) -> Scan:
     """Return one reading of a table of the database; what has no schema is made by the query itself."""
     whole = node.get("index_access_type", node["access_type"]) in _WHOLE
-    return Scan(str(node["table_name"]), whole=whole, narrowed=narrowed or not whole)
+    return Scan(str(node["table_name"]), whole=whole, narrowed=narrowed if whole else True)
 
 
 def _of_block(block: dict[str, Any]) -> QueryPlan:

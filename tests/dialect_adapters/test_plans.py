@@ -41,7 +41,7 @@ def test_a_plan_in_a_json_cell_is_the_same_plan() -> None:
     assert read(relation) == _plan("postgres", row["answer"])
 
 
-@pytest.mark.parametrize("dialect", ["postgres", "mysql", "sqlite"])
+@pytest.mark.parametrize("dialect", ["postgres", "mysql", "sqlite", "duckdb"])
 @pytest.mark.parametrize("answer", ["", "[]", "{}", "nonsense", '[{"Plan": []}]', '{"query_plan": 1}', []])
 def test_what_is_no_plan_is_refused(dialect: str, answer: Any) -> None:
     """An answer that is no plan raises what the reader says it raises."""
@@ -49,7 +49,7 @@ def test_what_is_no_plan_is_refused(dialect: str, answer: Any) -> None:
         _plan(dialect, answer)
 
 
-@pytest.mark.parametrize("dialect", ["postgres", "mysql", "sqlite"])
+@pytest.mark.parametrize("dialect", ["postgres", "mysql", "sqlite", "duckdb"])
 def test_the_adapters_say_how_to_ask(dialect: str) -> None:
     """Each of our adapters has the question, which ends where the query's own text begins."""
     found = adapter(dialect)
