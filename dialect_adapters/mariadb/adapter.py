@@ -20,6 +20,7 @@ from dialect_adapters.mariadb.own import MARIADB
 from dialect_adapters.mysql.session import ADMIN, answers, connect, open_session, settle
 
 if TYPE_CHECKING:
+    from dialect_adapters.explaining import PlanRules
     from dialect_adapters.taking import TakingRules
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
@@ -63,6 +64,13 @@ class MariadbAdapter:
         from dialect_adapters.mariadb.spelling import spelling
 
         return spelling()
+
+    @property
+    def plans(self) -> PlanRules:
+        """Return how the engine's plan of a query is asked for and read."""
+        from dialect_adapters.mysql.plan import PLANS
+
+        return PLANS
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:

@@ -53,13 +53,16 @@ def _of_block(block: dict[str, Any]) -> QueryPlan:
     """Return what a plan of the older form says, the one that MariaDB has."""
     parts = list(_parts(block))
     tables = [value for key, value in parts if key == "table" and "access_type" in value]
-    scans = tuple(
-        Scan(str(table["table_name"]), whole=whole, narrowed=not whole or "attached_condition" in table)
-        for table in tables
-        if not any(name in table for name in _BLOCK_MADE)
-        for whole in (table["access_type"] in _BLOCK_WHOLE,)
-    )
-    return QueryPlan(scans, joined=any(key == "nested_loop" for key, _ in parts))
+    scans = tuple(_block_scan(table) for table in tables if not any(name in table for name in _BLOCK_MADE))
+    return QueryPlan(scans, joined=any(len(value.get("nested_loop", ())) > 1 for _, value in parts))
+
+
+def _block_scan(table: dict[str, Any]) -> Scan:
+    """Return one reading of a table of the database."""
+    whole = table["access_type"] in _BLOCK_WHOLE
+    condition = table.get("attached_condition")
+    narrowed = condition is not None and (None if _NOT_NULL.fullmatch(condition) else True)
+    return Scan(str(table["table_name"]), whole=whole, narrowed=narrowed if whole else True)
 
 
 def _parts(block: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
