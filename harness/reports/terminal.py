@@ -95,8 +95,9 @@ def _facts(run: RunResult) -> list[str]:
 def _without(run: RunResult) -> Iterator[str]:
     """Yield the metrics that had a value on no result, each reason once: the one most results give."""
     by_reason: dict[str, list[str]] = {}
+    told = [*(result.scores for result in run.results), *(timing.scores for timing in run.timings)]
     for total in run.aggregates:
-        scores = [one.scores[total.name] for one in (*run.results, *run.timings) if total.name in one.scores]
+        scores = [scores[total.name] for scores in told if total.name in scores]
         if total.n == 0 and scores:
             reason, _ = Counter(score.reason for score in scores).most_common(1)[0]
             by_reason.setdefault(reason, []).append(figures.label(total.name))
