@@ -29,6 +29,7 @@ from sandboxes.process.interpreter import host_interpreter
 from sandboxes.process.plan import Plan
 from sandboxes.process.sandbox import (
     LOG,
+    LONGEST_SOCKET,
     SOCKET,
     ProcessSandbox,
     listen,
@@ -39,7 +40,6 @@ from sandboxes.process.sandbox import (
 from sandboxes.process.servers import BUILT, server_plan
 
 _PROGRAM = "{bin}/python3"
-_LONGEST_SOCKET = 107
 _START_SECONDS = 15.0
 _POLL_SECONDS = 0.002
 _EXPIRY_HOURS = 24.0
@@ -127,7 +127,8 @@ class ProcessProvider:
 
     def _launch(self, adapter: Adapter, plan: Plan, run_id: str, files: Mapping[str, bytes]) -> ProcessSandbox:
         """Start the worker in its jail, with a socket of ours or of its own and a pipe whose closing ends it."""
-        folder = new_folder(owner(run_id, self._lock(run_id).path, time.time(), hours=_EXPIRY_HOURS))
+        owned = owner(run_id, self._lock(run_id).path, time.time(), hours=_EXPIRY_HOURS)
+        folder = new_folder(owned, plan.socket if plan.serves else "")
         reading, writing = os.pipe()
         group = None
         try:
@@ -209,7 +210,7 @@ def _laid_out(plan: Plan, folder: Path, files: Mapping[str, bytes]) -> tuple[Pla
     if not plan.serves:
         return plan, Endpoint(socket=folder / SOCKET), None
     shared = folder / SOCKET
-    if len(os.fsencode(shared / plan.socket)) > _LONGEST_SOCKET:
+    if len(os.fsencode(shared / plan.socket)) > LONGEST_SOCKET:
         raise InfrastructureError(
             f"'{folder.parent}' is too long a path for a server's socket", remedy="Set TMPDIR to a shorter folder"
         )

@@ -10,6 +10,7 @@ import select
 import shutil
 import signal
 import socket
+import stat
 import subprocess
 import tempfile
 import time
@@ -29,6 +30,9 @@ OWNER = "owner.json"
 WORKER = "worker.json"
 LOG = "log"
 SOCKET = "s"
+LONGEST_SOCKET = 107
+"""The bytes that the path of a unix socket may have."""
+
 _DRAFT_SECONDS = 60.0
 _END_SECONDS = 5.0
 _LOOK_SECONDS = 0.005
@@ -153,28 +157,53 @@ def _wait_alone(control: int, seconds: float) -> bool:
     return bool(poll.poll(seconds * 1000))
 
 
-def runs_root() -> Path:
-    """Return this user's private folder of run folders, on a path short enough for a unix socket.
+def runs_root(socket_in_it: str = "") -> Path:
+    """Return this user's private folder of run folders, on a path short enough for a unix socket of that name in it.
+
+    It lies in the temporary folder, or in /tmp where the socket's path would be too long there.
 
     Raises:
         InfrastructureError: somebody else owns it, or it cannot be made.
     """
-    path = Path(tempfile.gettempdir()) / f"sqlassay-{os.geteuid()}"
-    remedy = "Set TMPDIR to a folder of your own"
+    usual, short = _roots()
+    path = usual if len(os.fsencode(usual / socket_in_it)) <= LONGEST_SOCKET else short
+    remedy = "Set TMPDIR to a short folder of your own"
+    if path.is_symlink():  # in a folder that all may write, a link may lead to anything
+        raise InfrastructureError(f"'{path}' is a link, not a folder of ours", remedy=remedy)
     try:
-        owner = private_folder(path).stat().st_uid
+        private_folder(path)
     except InfrastructureError as error:
         raise InfrastructureError(error.message, remedy=remedy) from error
-    if owner != os.geteuid():
+    if not _is_ours(path):
         raise InfrastructureError(f"'{path}' belongs to somebody else", remedy=remedy)
     return path
 
 
-def new_folder(owner: Owner) -> Path:
-    """Create a run folder that says whose it is before anyone can take it for a leftover."""
-    draft = Path(tempfile.mkdtemp(prefix=".new-", dir=runs_root()))
+def _roots() -> tuple[Path, ...]:
+    """Return where run folders lie: in the temporary folder, or on a short path."""
+    name = f"sqlassay-{os.geteuid()}"
+    return Path(tempfile.gettempdir()) / name, Path("/tmp") / f"{name}-short"  # noqa: S108 - ours alone, and proven to be
+
+
+def _is_ours(root: Path) -> bool:
+    """Return True for a folder of run folders that is there and this user's."""
+    try:
+        found = root.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+
+
+def new_folder(owner: Owner, socket_name: str = "") -> Path:
+    """Create a run folder that says whose it is before anyone can take it for a leftover.
+
+    A server's own socket of that name, or else the folder's, is reached by its path.
+    """
+    name = owner.run_id[:24]
+    root = runs_root(f"{name}-{'r' * 8}/{SOCKET}/{socket_name}".rstrip("/"))
+    draft = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
     (draft / OWNER).write_text(json.dumps(owner.labels()), encoding="utf-8")
-    return draft.rename(draft.with_name(f"{owner.run_id[:24]}-{draft.name.removeprefix('.new-')}"))
+    return draft.rename(draft.with_name(f"{name}-{draft.name.removeprefix('.new-')}"))
 
 
 def listen(folder: Path) -> socket.socket:
@@ -207,7 +236,7 @@ def note_worker(sandbox: ProcessSandbox) -> None:
 
 def remove_left_over() -> Iterator[str]:
     """End and remove the sandboxes of dead runs; yield the id of each."""
-    for folder in sorted(runs_root().iterdir()):
+    for folder in sorted(found for root in _roots() if _is_ours(root) for found in root.iterdir()):
         if _is_dead(folder):
             _end_worker(folder)
             shutil.rmtree(folder, ignore_errors=True)

@@ -267,3 +267,40 @@ def test_it_is_fast(provider: ProcessProvider) -> None:
     print(f"start {start * 1000:.0f} ms, statement {each * 1000:.2f} ms")
     assert start < 1.0
     assert each < 0.03
+
+
+def test_a_deep_temporary_folder_gives_way_to_a_short_one(
+    provider: ProcessProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A socket's path holds 107 bytes: past that it lies in a private folder of /tmp, which a sweep looks through."""
+    deep = tmp_path / ("d" * 90)
+    deep.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    adapter = SqliteAdapter()
+    sandbox = provider.start(adapter, provider.prepare(adapter, [SNAPSHOT], print), Mode.READ, "run-1")
+    home = sandbox.endpoint.socket.parents[1]
+    assert (str(home), home.lstat().st_mode & 0o777) == (f"/tmp/sqlassay-{os.geteuid()}-short", 0o700)
+    assert value(ask(sandbox, "SELECT count(*) FROM t")) == 10
+    abandoned = home / ".new-abandon"
+    abandoned.mkdir()
+    os.utime(abandoned, (0, 0))
+    assert provider.sweep() == (abandoned.name,)
+    sandbox.destroy()
+    assert not (home / sandbox.id).exists()
+
+
+def test_a_link_in_place_of_the_folder_of_runs_is_refused(
+    provider: ProcessProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all may write, somebody may have put a link to another folder: nothing is made or swept behind it."""
+    other, shared = tmp_path / "other", tmp_path / "shared"
+    (other / ".new-abandon").mkdir(parents=True)
+    os.utime(other / ".new-abandon", (0, 0))
+    shared.mkdir()
+    (shared / f"sqlassay-{os.geteuid()}").symlink_to(other)
+    monkeypatch.setattr("tempfile.tempdir", str(shared))
+    with pytest.raises(InfrastructureError, match="is a link"):
+        runs_root()
+    assert provider.sweep() == ()
+    assert [path.name for path in other.iterdir()] == [".new-abandon"]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
