@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from harness.run.book import Watch
     from harness.run.options import Layer, RunConfig
 
+LLMRATER = "evalbench.llmrater"
 Judge = Callable[["Pack", "RunConfig", "Watch"], "RunResult"]
 """Judges a pack by resolved options and shows each result to the watcher."""
 
@@ -52,6 +53,9 @@ def plans(path: Path, layers: Sequence[Layer]) -> tuple[EvalBenchRun, Pack, tupl
     found = tuple(_plan(run, pack, layers, engine, alone=len(engines) == 1) for engine in engines)
     if not pack.inline_predictions and any(not (one.config.predictions or one.config.agent) for one in found):
         raise no_answers(run)
+    silent = [one.name for one in run.scorers if one.metric == LLMRATER and not found[0].config.judge]
+    for name in silent:
+        click.echo(f"WARNING: {path}: scorer '{name}' has no judge (--judge): its scores stay empty", err=True)
     if run.model is not None and (run.model.generator != "noop" or not pack.inline_predictions):
         click.echo(f"WARNING: {run.model.file}: generator '{run.model.generator}' is not asked from here", err=True)
     return run, pack, found
@@ -89,6 +93,10 @@ def _plan(run: EvalBenchRun, pack: Pack, layers: Sequence[Layer], engine: str, *
         metric_option=tuple(option for scorer in run.scorers for option in scorer.options) or None,
     )
     config = resolve([*layers, ("run config", own)], pack.settings)
+    if run.scorers:  # whatever else is asked for, its tables need the scorers it names
+        options = {**dict(own.metric_option or ()), **dict(config.metric_option)}
+        metrics = tuple(dict.fromkeys((*(config.metrics or ()), *(own.metrics or ()))))
+        config = replace(config, metrics=metrics, metric_option=tuple(options.items()))
     if len(with_gold) < len(pack.cases) and cases:
         config = replace(config, only=cases)
     if config.out is not None and not alone:
@@ -99,9 +107,9 @@ def _plan(run: EvalBenchRun, pack: Pack, layers: Sequence[Layer], engine: str, *
 def run_all(run: EvalBenchRun, pack: Pack, found: Sequence[Plan], judge: Judge) -> tuple[int, str]:
     """Judge every plan, write EvalBench's tables, and return the exit code and the last line to print.
 
-    A run that was interrupted is the last one; the tables hold what is finished.
+    A run that was interrupted or could not start is the last one; the tables hold what is finished.
     """
-    from cases.errors import InfrastructureError
+    from cases.errors import InfrastructureError, SqlassayError
     from cases.verdicts import ExitCode, worst
     from harness.evalbench.tables import Job, Part
     from harness.evalbench.watching import Watcher
@@ -110,7 +118,12 @@ def run_all(run: EvalBenchRun, pack: Pack, found: Sequence[Plan], judge: Judge) 
     parts: list[Part] = []
     for plan in found:
         watcher = Watcher(run.reporting.rows)
-        result = judge(pack, plan.config, watcher)
+        try:
+            result = judge(pack, plan.config, watcher)
+        except SqlassayError:
+            if parts:
+                _report(run, job, parts)
+            raise
         parts.append(Part(plan.engine, result, watcher.seen))
         if result.interrupted:
             break

@@ -139,7 +139,7 @@ def _engines(
             engines.append(one.engine)
             ignored = [key for key in one.value if key in keys.DATABASE_IGNORED]
             if ignored:
-                notes.append(f"{file}: {one.engine} runs in a sandbox: {', '.join(ignored)} are not used")
+                notes.append(f"{file}: {one.engine} runs in a sandbox; not used: {', '.join(ignored)}")
     if not engines:
         remedy = f"Sandboxes here are of: {', '.join(known)}; see the keys dialects and db_type"
         raise wrong(document, ("database_configs",), "no database config has a wanted engine with a sandbox", remedy)

@@ -132,7 +132,8 @@ def _evals(part: Part, job: Job) -> Iterator[dict[str, Cell]]:
     for result in part.result.results:
         seen = part.seen.get(result.key)
         case = seen.case if seen is not None else None
-        asked, sql, took = result.question, result.predicted_sql, seconds.get(result.key)
+        sql, took = result.predicted_sql, seconds.get(result.key)
+        asked = f"{result.question}{(case.evidence if case is not None else None) or ''}"
         written = {
             field: str(list(getattr(case, field).get(part.engine, ()))) if case is not None else None
             for field in ("cleanup_sql", "eval_query", "setup_sql")
@@ -161,7 +162,7 @@ def _evals(part: Part, job: Job) -> Iterator[dict[str, Cell]]:
             "sanitized_sql": sql,
             "sql_generator_error": seen.generator_error if seen is not None else None,
             "sql_generator_time": None if took is None else str(took),
-            "tags": str(list(result.tags)),
+            "tags": str(list(result.tags or ([result.difficulty] if result.difficulty else []))),
             "trial_index": str(result.trial),
         }
 

@@ -60,9 +60,7 @@ def test_a_config_runs_as_it_is_and_its_tables_are_evalbenchs(cli: Callable, tmp
     ran = cli("run", "--evalbench", str(config), "--predictions", answers, "--sandbox", "process", "--engine", "none")
     assert ran.code == 0, ran.err
     assert ran.out.splitlines()[-1].startswith("PASS: ")
-    assert (
-        "sqlite.yaml: sqlite runs in a sandbox: user_name, password, max_executions_per_minute are not used" in ran.err
-    )
+    assert "sqlite.yaml: sqlite runs in a sandbox; not used: user_name, password, max_executions_per_minute" in ran.err
     found = blanked(tmp_path / "results")
     assert "s3cret" not in "".join(found.values())
     found["configs"] = found["configs"].replace(str(tmp_path / "results"), "results")
