@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help eval crosscheck check-cases redteam engine oracle doctor check audit test soak bench bench-compare bench-sandbox bench-images mutants docs lock clean
+.PHONY: help eval crosscheck check-cases redteam engine oracle doctor check audit test soak bench bench-compare bench-metrics bench-sandbox bench-images mutants docs lock clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -100,10 +100,13 @@ soak: $(VENV)/.dev engine ## The long runs whose samples are in test: TEXTS=1000
 	for dialect in sqlite postgres mysql mariadb; do \
 		$(BIN)/sqlassay redteam --dialect $$dialect --engine '$(ENGINE)' $(call option,SEED,--seed) || exit; done
 
-bench: bench-compare bench-sandbox bench-images ## Measure what is promised to be fast, and write docs/benchmarks.md
+bench: bench-compare bench-metrics bench-sandbox bench-images ## Measure what is promised to be fast, and write docs/benchmarks.md
 
 bench-compare: $(VENV)-bench/.ready engine ## The comparator beside its peers, in an environment of its own
 	$(VENV)-bench/bin/python tests/bench/compare_bench.py
+
+bench-metrics: $(VENV)/.dev ## Every metric that no judge decides, on the pack's and the handed predictions: about a minute
+	$(BIN)/python tests/bench/metrics_bench.py
 
 bench-sandbox: $(VENV)/.dev engine ## Sandboxes, pools and whole runs beside testcontainers: at most eight minutes
 	$(BIN)/python tests/bench/sandbox_bench.py

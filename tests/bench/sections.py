@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 TITLE = "# Benchmarks\n\nWritten by `make bench`; do not edit.\n"
-ORDER = ("compare", "sandbox", "images", "runs")
+ORDER = ("compare", "metrics", "sandbox", "images", "runs")
 """The parts, as they come on the page."""
 
 
