@@ -56,7 +56,7 @@ class EvalBenchFormat:
                 tuple(row for row in rows if row is not None and _chosen(row, config)),
                 partial(_find, roots, known),
                 FOLDERS[:1],
-                (config.dataset,),
+                (config.dataset, *config.reports),
                 inline_predictions=tuple(
                     answer for number, (_, one) in enumerate(raw) if one for answer in _generated(number, one, config)
                 ),

@@ -15,6 +15,9 @@ from cases.yaml_reading import FromEnvironment, YamlDocument, read_yaml
 STANDARD = "evalbench-standard-format"
 BIRD = "bird-standard-format"
 QUERY_TYPES = ("dql", "dml", "ddl")
+REPORTS = "results"
+"""Where EvalBench writes its tables where a config names no folder."""
+
 _SPELLED = {"postgresql": "postgres", "pg": "postgres", "sqlite3": "sqlite"}
 
 
@@ -22,7 +25,8 @@ _SPELLED = {"postgresql": "postgres", "pg": "postgres", "sqlite3": "sqlite"}
 class RunConfig:
     """What a run config says of its data: files, and filters that are empty where all is meant.
 
-    `folders` are where its SQLite database configs keep their files.
+    `folders` are where its SQLite database configs keep their files, `reports` where earlier runs left tables, with
+    their gold.
     """
 
     dataset: Path
@@ -32,6 +36,7 @@ class RunConfig:
     databases: tuple[str, ...] = ()
     query_types: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
+    reports: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,7 @@ def run_config(document: YamlDocument) -> RunConfig:
         databases=chosen["databases"],
         query_types=types,
         folders=tuple(one.folder for one in database_configs(document, lenient=True) if one.folder is not None),
+        reports=_reports(value),
     )
 
 
@@ -138,6 +144,16 @@ def _database(document: YamlDocument, path: Path) -> DatabaseConfig:
         starts = _starts(document)
         folder = next((start / kept for start in starts if asks((start / kept).is_dir)), None)
     return DatabaseConfig(own, value, engine, folder)
+
+
+def _reports(value: dict[str, Any]) -> tuple[Path, ...]:
+    """Return the folder of the tables where there is one already; what is wrong with it is said where it is written."""
+    reporting = value.get("reporting")
+    if not isinstance(reporting, dict) or "csv" not in reporting:
+        return ()
+    csv = reporting["csv"] if isinstance(reporting["csv"], dict) else {}
+    folder = Path(str(csv.get("output_directory") or REPORTS))
+    return (folder,) if asks(folder.is_dir) else ()
 
 
 def _dataset(document: YamlDocument, value: dict[str, Any]) -> Path:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cases.formats.evalbench_config import wrong
+from cases.formats.evalbench_config import REPORTS, wrong
 from cases.yaml_reading import YamlDocument
 from harness.evalbench import keys
 from harness.evalbench.values import section, text, whole
 
 TRUNCATED = 250
 PROJECT = "EVAL_GCP_PROJECT_ID"
-_DIRECTORY = "results"
 _DATASET = "evalbench"
 _LOCATION = "US"
 _CHUNK = 500
@@ -58,7 +57,7 @@ def read_reporting(
         place = ("reporting", "csv")
         own = section(document, place, asked["csv"])
         notes += keys.told(document, place, own, keys.CSV, keys.DELEGATED)
-        csv = Path(text(document, (*place, "output_directory"), own.get("output_directory")) or _DIRECTORY)
+        csv = Path(text(document, (*place, "output_directory"), own.get("output_directory")) or REPORTS)
     bigquery = None
     if "bigquery" in asked:
         own = section(document, ("reporting", "bigquery"), asked["bigquery"])

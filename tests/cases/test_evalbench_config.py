@@ -54,3 +54,13 @@ def test_a_config_that_cannot_be_read_is_one_line(row: dict[str, Any]) -> None:
         load(row["config"])
     assert row["error"] in str(error.value)
     assert error.value.remedy
+
+
+@pytest.mark.parametrize(("csv", "folder"), [({"output_directory": "out"}, "out"), (None, "results"), ("x", "results")])
+def test_tables_of_earlier_runs_are_kept_from_agents(csv: object, folder: str) -> None:
+    """They hold gold, so their folder is among the files no agent may read, once it is there."""
+    config = {"dataset_config": "prompts.json", "database_configs": ["sqlite.yaml"], "reporting": {"csv": csv}}
+    assert load(config).files == (Path("prompts.json"),)
+    Path(folder).mkdir()
+    assert load(config).files == (Path("prompts.json"), Path(folder))
+    assert load({**config, "reporting": None}).files == (Path("prompts.json"),)
