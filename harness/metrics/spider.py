@@ -101,6 +101,30 @@ def matches(gold: Parts, predicted: Parts) -> bool:
     return same_tables and all(partial(gold, predicted).values())
 
 
+def clauses(gold: Parts, predicted: Parts) -> tuple[str, str]:
+    """Return the clauses the gold has and those the prediction has, named: what precision and recall are over.
+
+    Equal words between conditions count as there on both sides, and unequal ones on the other side, as published.
+    """
+    words = gold.where_by, predicted.where_by
+    same = set(words[0]) == set(words[1])
+    return _present(gold, and_or=same or bool(words[1])), _present(predicted, and_or=same or bool(words[0]))
+
+
+def _present(parts: Parts, *, and_or: bool) -> str:
+    """Return the clauses one query has."""
+    has = {
+        **dict.fromkeys(("select", "select_no_agg"), bool(parts.select)),
+        **dict.fromkeys(("where", "where_no_op"), bool(parts.where)),
+        **dict.fromkeys(("group_no_having", "group"), bool(parts.group_by)),
+        "order": bool(parts.order_by),
+        "and_or": and_or,
+        "iuen": bool(parts.sets),
+        "keywords": bool(_keywords(parts)),
+    }
+    return " ".join(name for name, holds in has.items() if holds)
+
+
 def hardness(parts: Parts) -> str:
     """Return the published level of a query: easy, medium, hard or extra."""
     units = _units(parts)
@@ -134,8 +158,7 @@ def _pair(evidence: Evidence) -> tuple[Parts, Parts] | Score:
         return Score(None, f"not scored: {evidence.verdict.value}")
     if gold.published is not None:
         return gold.published, (predicted.published if predicted is not None else None) or _EMPTY
-    assert gold.parts is not None
-    return gold.parts, (predicted.parts if predicted is not None else None) or _EMPTY
+    return gold.parts or _EMPTY, (predicted.parts if predicted is not None else None) or _EMPTY
 
 
 def exact_set_match(evidence: Evidence, _ask: Ask | None = None) -> Score:
@@ -151,7 +174,8 @@ def exact_set_match(evidence: Evidence, _ask: Ask | None = None) -> Score:
     if predicted is _EMPTY:
         why = evidence.predicted_parsed.unpublished if evidence.predicted_parsed is not None else ""
         reason = f"the prediction cannot be read as a query{f': {why}' if why else ''}"
-    return Score(float(equal), reason, (*scores.items(), ("hardness", hardness(gold))))
+    there = zip(("gold_clauses", "predicted_clauses"), clauses(gold, predicted), strict=True)
+    return Score(float(equal), reason, (*scores.items(), ("hardness", hardness(gold)), *there))
 
 
 def _clause(name: str) -> Metric:

@@ -64,7 +64,8 @@ reason names the word; a gold it does not read is compared by the trees of both 
 hardness: easy, medium, hard or extra. `test_suite_accuracy` runs gold and prediction on every further snapshot of a
 case (`extra_snapshots`) as well; the verdict stays that of the case's own. Of several accepted golds one must fit
 everywhere. A gold that fails on one of the snapshots leaves the suite without a value, unless they differ on
-another.""",
+another. A run with `exact_set_match` leaves spider_summary.json, the script's table: by level the exact matches, and of
+each clause precision, recall and F1 over the queries that have it.""",
 }
 
 

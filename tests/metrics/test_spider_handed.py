@@ -17,10 +17,13 @@ import yaml
 from made_evidence import Maker
 
 from cases.catalog import Catalog
+from cases.verdicts import Verdict
 from dialect_adapters.registry import adapter
 from dialect_adapters.sqlite.reflect import read_catalog
 from harness.metrics import spider
 from harness.parse import Parser
+from harness.reports.spider_file import summary
+from harness.results.case_result import CaseResult, ScoreRecord
 from harness.results.exact_set import Parts
 
 _ROOT = Path(__file__).parents[2]
@@ -61,11 +64,12 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.skipif(not _DATA.is_dir(), reason="the handed data is not beside the project")
 @pytest.mark.parametrize("system", sorted(_TABLE["handed"]))
 def test_the_scores_are_the_published_scripts(parser: Parser, system: str) -> None:
-    """Every level, every exact match and every partial score of a system's 575 predictions is the script's own."""
+    """Levels, exact matches, partial scores and the table made of them are the script's, for 575 predictions."""
     predictions = {
         row["case_id"]: row["sql"] for row in _lines(_DATA / "predictions" / "spider_dev" / f"{system}.jsonl")
     }
     found, matched, levels = hashlib.sha256(), Counter[str](), Counter[str]()
+    records: list[CaseResult] = []
     for case in _lines(_DATA / "cases" / "spider_dev.jsonl"):
         gold = _read(parser, case["gold"]["sqlite"], case["db"])
         assert gold is not None, case["id"]
@@ -75,10 +79,35 @@ def test_the_scores_are_the_published_scripts(parser: Parser, system: str) -> No
         matched[level] += equal
         bits = "".join(str(int(value)) for value in spider.partial(gold, predicted).values())
         found.update(f"{case['id']} {level} {int(equal)} {bits}\n".encode())
+        records.append(_record(case["id"], gold, predicted))
     wanted = _TABLE["handed"][system]
     assert [levels[level] for level in _LEVELS] == _TABLE["levels"]
     assert [matched[level] for level in _LEVELS] == wanted["matched"]
     assert found.hexdigest() == wanted["digest"]
+    printed = summary(records)["levels"]
+    assert round(printed["all"]["exact"], 4) == wanted["exact"]
+    assert [round(part["f1"], 4) for part in printed["all"]["partial"].values()] == wanted["f1"]
+    assert _digest(printed) == wanted["table"]
+
+
+def _record(case_id: str, gold: Parts, predicted: Parts) -> CaseResult:
+    """Return a case as a run records it, of which the report makes the script's table."""
+    there = dict(zip(("gold_clauses", "predicted_clauses"), spider.clauses(gold, predicted), strict=True))
+    details = {**spider.partial(gold, predicted), "hardness": spider.hardness(gold), **there}
+    score = ScoreRecord(value=float(spider.matches(gold, predicted)), reason="", details=details)
+    scores = {"spider.exact_set_match": score}
+    return CaseResult(
+        case_id=case_id, dialect="sqlite", question="", snapshot="s", verdict=Verdict.MATCH, reason="", scores=scores
+    )
+
+
+def _digest(printed: dict[str, Any]) -> str:
+    """Return the digest of a table, each figure to six places."""
+    found = hashlib.sha256()
+    for level, row in printed.items():
+        figures = " ".join(f"{value:.6f}" for part in row["partial"].values() for value in part.values())
+        found.update(f"{level} {row['count']} {row['exact']:.6f} {figures}\n".encode())
+    return found.hexdigest()
 
 
 @pytest.fixture(scope="module")

@@ -94,7 +94,7 @@ def test_a_failing_foreign_report_is_one_line(
 
 def test_an_unknown_report_names_the_installed_ones() -> None:
     """Asking for a report that is not installed says which are."""
-    with pytest.raises(Exception, match="Installed reports: csv, junit, scorecard, skill, stef, summary"):
+    with pytest.raises(Exception, match="Installed reports: csv, junit, scorecard, skill, spider, stef, summary"):
         registry.report("nothing")
     assert registry.report("junit") is junit.write
 

@@ -1,0 +1,20 @@
+-- The data every DuckDB attack and look-alike was verified on; eval.gold is a planted stand-in for gold.
+CREATE TABLE customers(id INTEGER PRIMARY KEY, name VARCHAR, email VARCHAR, country VARCHAR, update_date TIMESTAMP DEFAULT '2024-01-01', deleted BOOLEAN DEFAULT false);
+INSERT INTO customers(id, name, email, country) SELECT g, 'name' || g, 'e' || g || '@x', 'FR' FROM range(1, 51) AS r(g);
+CREATE TABLE orders(id INTEGER PRIMARY KEY, customer_id INTEGER, amount DECIMAL(12,2), status VARCHAR, created_at TIMESTAMP DEFAULT '2024-02-01');
+INSERT INTO orders(id, customer_id, amount, status) SELECT g, g % 50 + 1, g * 1.5, CASE WHEN g % 2 = 0 THEN 'paid' ELSE 'open' END FROM range(1, 501) AS r(g);
+CREATE INDEX orders_c ON orders(customer_id);
+CREATE TABLE t AS SELECT g AS id, md5(g::VARCHAR) AS v FROM range(1, 20001) AS r(g);
+CREATE TABLE t_text(l VARCHAR);
+CREATE TABLE tags(id INTEGER, labels VARCHAR[], box STRUCT(w INTEGER, h INTEGER), attrs MAP(VARCHAR, INTEGER), doc JSON);
+INSERT INTO tags VALUES (1, ['a', 'b'], {'w': 1, 'h': 2}, MAP {'k': 1}, '{"a": [1, 2]}');
+CREATE SEQUENCE seq1;
+CREATE TABLE kw("delete" INTEGER, "grant" INTEGER, "update" INTEGER);
+INSERT INTO kw VALUES (1, 2, 3);
+CREATE TABLE kw2(comment VARCHAR, "execute" INTEGER, call_count INTEGER);
+CREATE TABLE ops(merge_flag INTEGER, call_count INTEGER, create_time TIMESTAMP, alter_count INTEGER, load_factor INTEGER, attach_id INTEGER, pragma_ok INTEGER, copy_no INTEGER, vacuum_model VARCHAR);
+CREATE TABLE grants(grant_amount DECIMAL(10,2), revoke_reason VARCHAR, truncate_at DATE);
+CREATE VIEW v_sales AS SELECT id, amount FROM orders;
+CREATE SCHEMA eval;
+CREATE TABLE eval.gold(q VARCHAR, answer VARCHAR);
+INSERT INTO eval.gold VALUES ('q1', 'planted-gold-5d1f42'), ('q2', 'planted-gold-5d1f43');
