@@ -19,6 +19,7 @@ from cases.verdicts import Verdict
 from harness.metrics import bird, evalbench, evalbench_compat, spider, sqlas_overall, sqlas_results, sqlas_safety
 from harness.metrics.registry import PROFILES, check_options, installed, metrics, presets_needed, profile
 from harness.results.evidence import Execution, MetricSettings
+from harness.results.verdicts import Comparison
 
 _TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "families.yaml").read_text(encoding="utf-8"))
 
@@ -104,8 +105,19 @@ def test_evalbench_compares_a_change_by_its_eval_query(
     for metric in (evalbench_compat.SET_MATCH, evalbench_compat.RECALL_MATCH, evalbench_compat.EXECUTABLE_SQL):
         assert metric.compute(evidence, None).value == matched
     late = replace(evidence, verdict=Verdict.TIMEOUT)
-    for metric in (evalbench_compat.EXACT_MATCH, evalbench_compat.SET_MATCH, evalbench_compat.EXECUTABLE_SQL):
+    for metric in set(evalbench_compat.METRICS) - {evalbench_compat.RETURNED_SQL}:
         assert metric.compute(late, None).value is None
+
+
+def test_what_evalbench_was_not_compared_under_has_no_number(maker: Maker) -> None:
+    """A set match that was not looked for, and one the peer has no verdict on, are not available."""
+    right = maker.make("SELECT name FROM customers", "SELECT name FROM customers", others=())
+    score = evalbench_compat.SET_MATCH.compute(right, None)
+    assert (score.value, score.reason) == (None, "not compared under evalbench")
+    unsure = Comparison("undecided", "peer_unavailable", "it hangs", "d")
+    execution = replace(right.executions[0], others=(("evalbench", unsure),))
+    score = evalbench_compat.SET_MATCH.compute(replace(right, executions=(execution,)), None)
+    assert (score.value, score.reason) == (None, "it hangs")
 
 
 def test_speed_is_a_median_of_repetitions(maker: Maker) -> None:
