@@ -135,6 +135,9 @@ def _ddl(connection: Connection, snapshot: Snapshot, schemas: Sequence[str], typ
     """Return CREATE TABLE text: ours where we defined the table (its references may be unenforced), else reflected."""
     ours = metadata_of(snapshot.tables, type_of, foreign_keys=True)
     parts = [schema_text(ours, connection.dialect, [one.name for one in snapshot.tables])] if ours.tables else []
+    inspector = inspect(connection)
+    if all(name in ours.tables for schema in schemas for name in inspector.get_table_names(schema)):
+        return "\n\n".join(parts)
     found = MetaData()
     default = schemas[0]
     for schema in schemas:

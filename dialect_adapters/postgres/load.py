@@ -41,6 +41,11 @@ _SCHEMAS = (
     "SELECT nspname::text FROM pg_namespace WHERE nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') "
     "AND nspname !~ '^pg_temp' ORDER BY nspname <> 'public', nspname"
 )
+_RELATIONS = (
+    "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE c.relkind IN ('r', 'm', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') "
+    "AND n.nspname !~ '^pg_(toast|temp)' ORDER BY 1"
+)
 
 
 def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
@@ -58,24 +63,26 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
             if connection.execute(harden.IS_OPEN).fetchone() == (True,):
                 _admin(connection, harden.template_statements())
                 _admin(connection, harden.database_statements(name))
-    for snapshot in snapshots:
-        _fill(endpoint, snapshot)
+                # Here and not in each database: what is copied from a frozen template is frozen.
+                _admin(connection, "VACUUM (ANALYZE, FREEZE)")
+    with connect(endpoint, MAINTENANCE, ADMIN) as maintenance:
+        for snapshot in snapshots:
+            _fill(endpoint, maintenance, snapshot)
     # Digests last: they cover the logins, which are the whole server's.
     return tuple(_catalog(endpoint, snapshot) for snapshot in snapshots)
 
 
-def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
+def _fill(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> None:
     """Create one database, its rows and its logins."""
     database = database_name(snapshot)
     quoted = _quoted(database)
-    with connect(endpoint, MAINTENANCE, ADMIN) as connection:
-        # Copied as files: through the log, every database's catalogues would be written twice.
-        _admin(connection, f"CREATE DATABASE {quoted} STRATEGY FILE_COPY")
-        _admin(connection, harden.database_statements(quoted))
-        password = sql.Literal(endpoint.password).as_string(connection)
-        for role in (Role.READER, Role.WRITER, Role.OWNER):
-            login = _quoted(login_name(database, role))
-            _admin(connection, harden.role(login, password, reads_only=role is Role.READER))
+    # Copied as files: through the log, every database's catalogues would be written twice.
+    _admin(maintenance, f"CREATE DATABASE {quoted} STRATEGY FILE_COPY")
+    _admin(maintenance, harden.database_statements(quoted))
+    password = sql.Literal(endpoint.password).as_string(maintenance)
+    for role in (Role.READER, Role.WRITER, Role.OWNER):
+        login = _quoted(login_name(database, role))
+        _admin(maintenance, harden.role(login, password, reads_only=role is Role.READER))
     with connect(endpoint, database, ADMIN) as connection:
         _tables(connection, snapshot)
         for script in snapshot.scripts.get("postgres", ()):
@@ -84,7 +91,7 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot) -> None:
         entitle(connection, database)
         logins = [_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER)]
         entitle_routines(connection, read_routines(connection, snapshot), logins)
-        _admin(connection, "VACUUM (ANALYZE, FREEZE)")
+        _settle(connection)
 
 
 def unload(endpoint: Endpoint, databases: Sequence[str]) -> None:
@@ -102,6 +109,17 @@ def entitle(connection: Connection, database: str) -> None:
     reader, writer, owner = (_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER))
     _admin(connection, harden.reader_grants(_quoted(database), reader, schemas))
     _admin(connection, harden.writer_grants(_quoted(database), writer, owner, schemas))
+
+
+def _settle(connection: Connection) -> None:
+    """Count the database's own relations for the planner and freeze what is new, so that no reader writes to it.
+
+    The catalogues' own statistics are the template's: to gather them anew would cost most of a small database's load.
+    """
+    own = [str(name) for (name,) in connection.execute(_RELATIONS).fetchall()]
+    if own:
+        _admin(connection, f"ANALYZE {', '.join(own)}")
+    _admin(connection, "VACUUM (FREEZE)")
 
 
 def _tables(connection: Connection, snapshot: Snapshot) -> None:
@@ -166,23 +184,21 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
         version = connection.info.parameter_status("server_version") or ""
         digest = state_digest(connection)
         routines = read_routines(connection, snapshot)
-    engine = create_engine(
-        "postgresql+psycopg://", creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool
-    )
-    try:
-        with engine.connect() as reflected:
-            return catalog_of(
-                reflected,
-                replace(snapshot, tables=tuple(lowered(table) for table in snapshot.tables)),
-                schemas=schemas,
-                database=database,
-                engine_version=version.split(" ")[0],
-                type_of=type_of,
-                state_digest=digest,
-                routines=routines,
-            )
-    finally:
-        engine.dispose()
+        engine = create_engine("postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool)
+        try:
+            with engine.connect() as reflected:
+                return catalog_of(
+                    reflected,
+                    replace(snapshot, tables=tuple(lowered(table) for table in snapshot.tables)),
+                    schemas=schemas,
+                    database=database,
+                    engine_version=version.split(" ")[0],
+                    type_of=type_of,
+                    state_digest=digest,
+                    routines=routines,
+                )
+        finally:
+            engine.dispose()
 
 
 def database_name(snapshot: Snapshot) -> str:
