@@ -17,8 +17,9 @@ from dialect_adapters.contract import Adapter
 from sandboxes.bundle import CHUNK, Bundle, BundleWriter, Packed
 from sandboxes.cache import private_folder, write_private
 from sandboxes.locks import exclusive
-from sandboxes.process.images import CATALOG, DATA, FORMAT, IMPORTED, engine_of, loaded_by
+from sandboxes.process.images import IMPORTED, engine_of, loaded_by
 from sandboxes.process.interpreter import host_interpreter
+from sandboxes.process.seal import CATALOG, DATA, FORMAT, SEAL, stats
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _NAME = re.compile(r"(?!\.)[^/\0]{1,255}")
@@ -36,7 +37,7 @@ def pack(writer: BundleWriter, cache: Path, key: str, folder: str) -> Packed:
         raise InputError(
             f"image {stored.get('ref', key)} cannot be moved: it suits only the programs of the machine it was made on",
             field="REF",
-            remedy="Export an image of `--sandbox docker`, or of SQLite",
+            remedy="Bake it there: `sqlassay snapshot build PACK` needs no network; or export a container image",
         )
     members = {"catalog": writer.add(f"{folder}/catalog.json", [(home / CATALOG).read_bytes()])}
     for path in sorted((home / DATA).iterdir()):
@@ -118,6 +119,7 @@ def unpack(bundle: Bundle, packed: Packed, stored: dict[str, object], cache: Pat
                 if name != "catalog":
                     _write(data / name.removeprefix(f"{DATA}/"), bundle.chunks(member))
             write_private(draft / IMPORTED, packed.content)
+            write_private(draft / SEAL, json.dumps(stats(data)))
             write_private(draft / CATALOG, json.dumps(stored))
             shutil.rmtree(home / packed.key, ignore_errors=True)  # what no catalogue names
             draft.rename(home / packed.key)

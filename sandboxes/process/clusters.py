@@ -15,11 +15,12 @@ from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter, Mode
 from sandboxes.contract import BaseImage, Notice, SnapshotImage
 from sandboxes.loader import loader_digest
-from sandboxes.process.images import DATA, FORMAT, stored_image
+from sandboxes.process.images import stored_image
 from sandboxes.process.jail import NOBODY
 from sandboxes.process.plan import Plan
 from sandboxes.process.programs import Programs, host_programs
 from sandboxes.process.sandbox import ProcessSandbox
+from sandboxes.process.seal import DATA, FORMAT
 from sandboxes.process.servers import PASSWORD, Ground, build_plan, find_ground, server_argv
 from sandboxes.store import new_password
 

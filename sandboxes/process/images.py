@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
@@ -24,17 +24,13 @@ from sandboxes.loader import loader_digest
 from sandboxes.locks import exclusive
 from sandboxes.process.interpreter import Interpreter
 from sandboxes.process.library import host_library
+from sandboxes.process.reuse import reuse, written
+from sandboxes.process.seal import CATALOG, DATA, FORMAT, SEAL, is_sound, read, stats
 
-FORMAT = 3
-DATA = "data"
-CATALOG = "catalog.json"
 IMPORTED = "imported"
 """Stands in the folder of an image that came in a bundle and holds its portable key."""
 
 _SECRET = "secret"  # noqa: S105 - a file's name
-_SEAL = "seal.json"
-"""Says size and time of each database file, so that one that was changed or cut since is noticed and written anew."""
-
 _NOTICE_FROM = 5
 
 Writer: TypeAlias = Callable[[Path], tuple[Catalog, ...]]
@@ -77,14 +73,19 @@ def prepare_image(
         InfrastructureError: the files cannot be written.
     """
     key = image_key(adapter, snapshots, interpreter)
+    made_by = image_key(adapter, (), interpreter)
 
     def write(draft: Path) -> tuple[Catalog, ...]:
-        """Write the database files."""
-        if len(snapshots) >= _NOTICE_FROM:
-            notice(f"writing {counted(len(snapshots), f'{adapter.name} database')}, about {1 + len(snapshots) // 10} s")
+        """Write the database files that no earlier image holds."""
         data = draft / DATA
         data.mkdir(mode=0o755)
-        return adapter.load(Endpoint(socket=data), snapshots)
+        found = reuse(made_by, snapshots, data)
+        fresh = [snapshot for snapshot in snapshots if snapshot.id not in found]
+        if len(fresh) >= _NOTICE_FROM:
+            notice(f"writing {counted(len(fresh), f'{adapter.name} database')}, about {1 + len(fresh) // 10} s")
+        loaded = adapter.load(Endpoint(socket=data), fresh) if fresh else ()
+        found |= {catalog.snapshot: catalog for catalog in loaded}
+        return tuple(found[snapshot.id] for snapshot in snapshots)
 
     engine, version = engine_of(adapter, interpreter)
     base = BaseImage(
@@ -96,7 +97,8 @@ def prepare_image(
         source="host",
     )
     portable = portable_key(adapter, snapshots)
-    return stored_image(adapter, base, _imported(portable) or key, snapshots, write, portable=portable)
+    said = {"portable": portable, **written(made_by, snapshots)}
+    return stored_image(adapter, base, _imported(portable) or key, snapshots, write, said=said)
 
 
 def _imported(portable: str) -> str:
@@ -114,11 +116,12 @@ def stored_image(
     snapshots: Sequence[Snapshot],
     write: Writer,
     password: str = "",
-    portable: str = "",
+    said: Mapping[str, object] | None = None,
 ) -> SnapshotImage:
     """Return the image of a key; where nobody has made it, `write` fills a folder under the key's lock.
 
-    `portable` is the key of its content alone, where the image may be exported to another machine.
+    `said` is what else its catalogue says: `portable` is the key of its content alone, where the image may be exported
+    to another machine.
 
     Raises:
         InputError: a snapshot that cannot be loaded.
@@ -126,17 +129,17 @@ def stored_image(
     """
     folder = _folder(key)
     home = private_folder(folder.parent)
-    if not _is_sound(folder, snapshots):
+    if not is_sound(folder, snapshots):
         try:
             with exclusive(home, key):
-                if not _is_sound(folder, snapshots):
-                    texts = {"ref": _ref(adapter, key), "portable": portable, "loaded_by": loaded_by(adapter)}
-                    _build(texts, folder, write, password)
+                if not is_sound(folder, snapshots):
+                    texts = {"ref": _ref(adapter, key), "portable": "", "loaded_by": loaded_by(adapter)}
+                    _build(texts | dict(said or {}), folder, write, password)
         except OSError as error:
             raise unusable(folder, error) from error
     with contextlib.suppress(OSError):
         os.utime(folder / CATALOG)
-    return SnapshotImage(_ref(adapter, key), key, adapter.name, base, _read(folder, snapshots))
+    return SnapshotImage(_ref(adapter, key), key, adapter.name, base, read(folder, snapshots))
 
 
 def image_data(image: SnapshotImage) -> Path:
@@ -166,37 +169,18 @@ def _ref(adapter: Adapter, key: str) -> str:
     return f"process/{adapter.name}:{key}"
 
 
-def _build(said: dict[str, str], folder: Path, write: Writer, password: str) -> None:
+def _build(said: dict[str, object], folder: Path, write: Writer, password: str) -> None:
     """Write the files beside the final folder and rename it last, so that nobody sees half an image."""
     with _draft(folder) as draft:
         catalogs = write(draft)
         texts = said | {"format": FORMAT, "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs]}
         if password:
             write_private(draft / _SECRET, password)
-        if seal := _stats(draft / DATA):
-            write_private(draft / _SEAL, json.dumps(seal))
+        if seal := stats(draft / DATA):
+            write_private(draft / SEAL, json.dumps(seal))
         write_private(draft / CATALOG, json.dumps(texts))
         shutil.rmtree(folder, ignore_errors=True)
         draft.rename(folder)
-
-
-def _stats(data: Path) -> dict[str, list[int]]:
-    """Return size and time of the files of an image; empty where it is a server's folder, which the server keeps."""
-    files = sorted(data.iterdir()) if data.is_dir() else []
-    if any(path.is_dir() for path in files):
-        return {}
-    stats = {path.name: path.stat() for path in files}
-    return {name: [found.st_size, found.st_mtime_ns] for name, found in stats.items()}
-
-
-def _is_sound(folder: Path, snapshots: Sequence[Snapshot]) -> bool:
-    """Return True where an image is there, its catalogue can be read, and its files are those that were written."""
-    try:
-        _read(folder, snapshots)
-        seal = json.loads((folder / _SEAL).read_text(encoding="utf-8")) if (folder / _SEAL).is_file() else None
-        return seal is None or seal == _stats(folder / DATA)
-    except (OSError, ValueError, LookupError, TypeError):
-        return False
 
 
 @contextmanager
@@ -210,10 +194,3 @@ def _draft(folder: Path) -> Iterator[Path]:
         yield draft
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-
-
-def _read(folder: Path, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
-    """Return the image's catalogues in the order the snapshots were asked for."""
-    stored = json.loads((folder / CATALOG).read_text(encoding="utf-8"))
-    catalogs = {catalog.snapshot: catalog for catalog in map(Catalog.model_validate, stored["catalogs"])}
-    return tuple(catalogs[snapshot.id] for snapshot in snapshots)
