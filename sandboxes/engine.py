@@ -125,11 +125,13 @@ def _is_dockerd(pid: str) -> bool:
 
 
 def _command(pid: str) -> str:
-    """Return the name of the program a process runs, empty where there is no such process."""
+    """Return the name of the program a process runs, empty where there is none, or one that has ended already."""
     try:
-        return Path(f"/proc/{pid}/comm").read_text("utf-8").strip()
+        name, _, rest = Path(f"/proc/{pid}/stat").read_text("utf-8").partition("(")[2].rpartition(")")
     except OSError:
         return ""
+    # One that nobody has collected keeps its id and its name for as long as its parent does not ask.
+    return "" if rest.split()[:1] in (["Z"], ["X"]) else name
 
 
 def _drop_stale_pids(files: Mapping[Path, str]) -> None:

@@ -8,11 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from chaos_ground import VERDICTS, Ground, wait_for
+from chaos_ground import VERDICTS, Engine, Ground, wait_for
 from engine_proxy import EngineProxy, proxied
+
+from sandboxes import engine
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -58,13 +62,15 @@ def running(ground: Ground, proxy: EngineProxy, *, at: int = 2, outage: float = 
 
 def drop_server(ground: Ground) -> None:
     """Kill the run's server behind the engine's back, so that the run needs another one."""
-    from chaos_ground import Engine
+    for pid in server_pids(ground):
+        os.kill(pid, signal.SIGKILL)
 
+
+def server_pids(ground: Ground) -> list[int]:
+    """Return the first process of each of the run's servers."""
     with Engine() as api:
-        for made in ground.containers():
-            pid = api.inspect_container(made)["State"]["Pid"]
-            if pid:
-                os.kill(pid, signal.SIGKILL)
+        pids = [api.inspect_container(made)["State"]["Pid"] for made in ground.containers()]
+    return [pid for pid in pids if pid]
 
 
 def resumed(ground: Ground) -> None:
@@ -105,19 +111,82 @@ def test_an_engine_that_stays_away_ends_the_run_in_time(postgres, proxy, how):
     resumed(postgres)
 
 
+_PATIENT = """
+import sys
+from sandboxes.docker import outage
+outage.OUTAGE_SECONDS = 120
+from harness.cli.main import main
+main(sys.argv[1:])
+"""
+"""The command with more patience: a machine's own engine ends every container there is before it answers again."""
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """The machine's dockerd as it was found: process, command line, environment, folder and log."""
+
+    pid: int
+    argv: list[str]
+    env: dict[str, str]
+    folder: Path
+    log: Path
+
+    @classmethod
+    def found(cls) -> Daemon:
+        """Look at the one that runs."""
+        pid = int(Path("/var/run/docker.pid").read_text(encoding="utf-8"))
+        place = Path(f"/proc/{pid}")
+        argv, env = ((place / name).read_bytes().decode().split("\0")[:-1] for name in ("cmdline", "environ"))
+        log, folder = ((place / name).readlink() for name in ("fd/1", "cwd"))
+        return cls(pid, argv, dict(pair.split("=", 1) for pair in env), folder if folder.is_dir() else Path("/"), log)
+
+    def gone(self) -> bool:
+        """Return True once the process has ended, be it that nobody has collected it."""
+        return engine._command(str(self.pid)) == ""
+
+    def start(self) -> None:
+        """Start it again as it was, so that it outlives the tests, and wait until it answers."""
+        if not Path("/run/systemd/system").is_dir():
+            engine._drop_stale_pids(engine._OWNERS)
+            with (self.log if self.log.is_absolute() else Path(os.devnull)).open("ab") as log:
+                command = ["setsid", "--fork", *self.argv]
+                subprocess.run(
+                    command, check=True, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                )
+            assert wait_for(lambda: engine._running_daemon() is not None, 30)
+        subprocess.run([sys.executable, "-m", "sandboxes.engine", "auto"], check=True, timeout=120)
+
+
 @pytest.mark.skipif(not os.environ.get("SQLASSAY_CHAOS_ENGINE"), reason="restarts the engine, which others may use")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_real_engine_that_is_restarted_is_waited_for(postgres: Ground, how: signal.Signals) -> None:
     """Dockerd stopped or killed in the middle of a run and started again: the run waits, goes on and ends well."""
+    daemon = Daemon.found()
     arguments = postgres.run_arguments("run", "postgres", "--jobs", "1", "--engine", "none")
-    made = postgres.start(*arguments, CHAOS_ASK="0.3")
+    with (postgres.home / "said").open("a") as log:
+        made = subprocess.Popen(
+            [sys.executable, "-c", _PATIENT, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=postgres.home,
+            env=postgres.env(CHAOS_ASK="0.5"),
+        )
     assert wait_for(lambda: len(postgres.journalled("run")) >= 2 or made.poll() is not None, 90), postgres.said()
-    daemon = int(Path("/var/run/docker.pid").read_text(encoding="utf-8"))
-    os.kill(daemon, how)
-    assert wait_for(lambda: not Path(f"/proc/{daemon}").exists(), 60)
-    subprocess.run([sys.executable, "-m", "sandboxes.engine", "auto"], check=True, timeout=120)
-    assert made.wait(timeout=120) == 0, postgres.said()
+    assert made.poll() is None, postgres.said()
+    servers = server_pids(postgres)
+    os.kill(daemon.pid, how)
+    try:
+        assert wait_for(daemon.gone, 90)
+        for pid in servers:  # a killed dockerd leaves its containers alone: the run must need it, or it sees nothing
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(2)
+    finally:
+        daemon.start()
+    assert made.wait(timeout=180) == 0, postgres.said()
     assert postgres.verdicts("run") == VERDICTS
+    assert Daemon.found().argv == daemon.argv
     postgres.call("clean")
     assert postgres.settled() == []
 
