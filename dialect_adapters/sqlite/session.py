@@ -22,6 +22,7 @@ Answer = TypeVar("Answer")
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 30.0
 ANSWER_GRACE = 5.0
+RESET_SECONDS = 1.0
 FRAME_LIMIT = 128 * 1024 * 1024
 WIRE_FACTOR = 8
 """JSON may spell a byte as six characters; more than this times the byte limit is a worker gone wrong."""
@@ -136,8 +137,16 @@ class SqliteSession:
             raise
 
     def reset(self) -> bool:
-        """Return False: a statement's process ends with it, whatever it did to itself."""
-        return False
+        """Have the worker close its connection and open the database anew: nothing that SQLite holds outlives that.
+
+        The process stays. What a statement could do to that, past the guard, ends with it only where none is kept.
+        """
+        if self._ended or self._busy:
+            return False
+        try:
+            return self._ask({"op": "reset"}, RESET_SECONDS) == {"done": True}
+        except (SessionLostError, StatementError):
+            return False
 
     def cancel(self) -> None:
         """Ask the worker's parent to kill this session's process, over a connection of its own."""
@@ -182,9 +191,9 @@ class SqliteSession:
             self._busy, self._ended = False, True
             raise StatementError(*_FATES[fate])
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Send one request and return its single answer."""
-        self._sock.settimeout(ANSWER_SECONDS)
+    def _ask(self, request: dict[str, Any], seconds: float = ANSWER_SECONDS) -> dict[str, Any]:
+        """Send one request and return its single answer, which is waited for no longer than that many seconds."""
+        self._sock.settimeout(seconds)
         self._send(request)
         return self._receive()[0]
 

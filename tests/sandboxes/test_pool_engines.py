@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -16,6 +17,7 @@ from dialect_adapters.contract import Limits, Mode, Pins, Renewing, Role, Sessio
 from dialect_adapters.execute import Change
 from dialect_adapters.postgres.session import connect
 from dialect_adapters.registry import adapter
+from dialect_adapters.sqlite.session import SqliteSession
 from sandboxes.contract import Provider, SnapshotImage
 from sandboxes.labels import RUN
 from sandboxes.pool import Pool
@@ -30,6 +32,7 @@ ENGINES = [
     pytest.param("mysql", marks=pytest.mark.docker),
 ]
 POSTGRES = pytest.param("postgres", marks=pytest.mark.docker)
+SQLITE = pytest.param("sqlite", marks=pytest.mark.jail)
 SERVER = {"postgres": "SELECT pg_backend_pid()", "mysql": "SELECT @@server_uuid", "sqlite": "SELECT 1"}
 
 
@@ -164,6 +167,31 @@ def test_a_plain_statement_gets_a_reset_login_and_any_other_its_own(site: Site) 
     assert again == plain[0]
     assert len({plain[0], *apart, other}) == 4
     assert pool.figures.started == 1
+
+
+@pytest.mark.parametrize("site", [SQLITE], indirect=True)
+def test_a_plain_statement_of_sqlite_meets_the_process_of_the_one_before(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three plain statements share one process of the worker; any other has one of its own."""
+    opened: list[Role] = []
+    began = SqliteSession.__init__
+
+    def noted(self: SqliteSession, *given: Any) -> None:
+        """Note each login."""
+        opened.append(given[2])
+        began(self, *given)
+
+    monkeypatch.setattr(SqliteSession, "__init__", noted)
+    pool = site.pool()
+    station = Station(pool, site.image)
+    try:
+        for care in (Care.PLAIN, Care.PLAIN, Care.UNKNOWN, Care.FLAGGED, Care.PLAIN):
+            run(station, SERVER["sqlite"], care=care)
+        readers = opened.count(Role.READER)
+    finally:
+        pool.close()
+    assert readers == 3
 
 
 @pytest.mark.parametrize("site", [POSTGRES], indirect=True)

@@ -12,7 +12,7 @@ import sqlite3
 import struct
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,10 +135,13 @@ class Child:
 
     sock: socket.socket
     watch: int
-    db: sqlite3.Connection
-    policy: Policy
     path: Path
+    opened: Callable[[], Opened]
     deadline: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Open the database."""
+        self.db, self.policy = self.opened()
 
     def serve(self) -> None:
         """Answer requests until the client leaves, which undoes what it did not commit."""
@@ -171,6 +174,10 @@ class Child:
             case "rollback":
                 if self.db.in_transaction:
                     self.unrestricted("ROLLBACK")
+                yield {"done": True}
+            case "reset":
+                self.db.close()
+                self.db, self.policy = self.opened()
                 yield {"done": True}
             case "digest":
                 yield {"digest": hashlib.sha256(self.path.read_bytes()).hexdigest()}

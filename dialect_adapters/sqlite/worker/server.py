@@ -12,6 +12,7 @@ import sqlite3
 import struct
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -152,11 +153,11 @@ class Server:
             if self.writable:
                 recover(path)
             limit_process(self.memory, room(path.parent) if role in WRITERS else 0)
-            db, policy = open_database(
-                path, role=role, shared=self.writable, clock=request.get("clock"), heap=self.memory * 2 // 3
-            )
+            heap, clock = self.memory * 2 // 3, request.get("clock")
+            opened = partial(open_database, path, role=role, shared=self.writable, clock=clock, heap=heap)
+            own = Child(conn, report, path, opened)
             send(conn, {"token": token})
-            Child(conn, report, db, policy, path).serve()
+            own.serve()
         except Exception as error:  # noqa: BLE001 - a child must end here, never run on in the parent's loop
             with contextlib.suppress(OSError):
                 send(conn, {"error": "error", "message": failure_message(error)})
