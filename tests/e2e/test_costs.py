@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from conftest import Ran
+from handed_data import SHARED, build_pack, needs_shared, read_jsonl
 
 SUITE = "spider.test_suite_accuracy"
 SPEED = ("bird.ves", "bird.r_ves", "sqlas.efficiency_score")
@@ -99,6 +102,34 @@ def test_a_suite_finds_what_one_snapshot_hides(cli, pack):
     assert reasons["gold fails there"].startswith("not decided on mixed: ")
     again = cli("rescore", str(ran.folder), "--policy", "strict")
     assert "0 differ" in again.out, again.out + again.err
+
+
+@needs_shared
+@pytest.mark.jail
+def test_published_predictions_are_fooled_on_one_snapshot(cli, tmp_path):
+    """DAIL-SQL's answers over Spider's pets: a copy with other rows tells a query for dogs from one for any pet."""
+    cases = [case for case in read_jsonl(SHARED / "cases" / "spider_dev.jsonl") if case["db"] == "spider_pets_1"]
+    pack = build_pack(tmp_path / "pets", "pets", cases)
+    perturb = [
+        sys.executable,
+        str(SHARED / "perturb.py"),
+        str(pack / "spider_pets_1.sqlite"),
+        str(pack / "more.sqlite"),
+    ]
+    subprocess.run(perturb, check=True, capture_output=True)
+    header = json.loads((pack / "pack.yaml").read_text())
+    header["snapshots"]["more"] = {"sqlite": "more.sqlite", "types": "values"}
+    (pack / "pack.yaml").write_text(json.dumps(header))
+    suited = [{**case, "extra_snapshots": ["more"]} for case in read_jsonl(pack / "cases.jsonl")]
+    (pack / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in suited))
+    predictions = str(SHARED / "predictions" / "spider_dev" / "dail-gpt4.jsonl")
+    ran = cli("run", str(pack), "--predictions", predictions, "--allow-unknown", "--profile", "spider")
+    assert ran.code == 0, ran.out + ran.err
+    one, suite = _value(ran, "spider.execution_accuracy"), _value(ran, SUITE)
+    assert all(suite[name] <= one[name] for name in one)
+    fooled = {result["predicted_sql"] for result in ran.results if suite[result["case_id"]] < one[result["case_id"]]}
+    assert "SELECT weight FROM Pets WHERE PetType = 'dog' ORDER BY pet_age ASC LIMIT 1;" in fooled
+    assert sum(suite.values()) / len(suite) > 0.5
 
 
 @pytest.mark.jail
