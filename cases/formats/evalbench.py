@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -144,6 +145,20 @@ def _generated(number: int, raw: dict[str, Any], config: RunConfig) -> Iterator[
         found = alternatives(text)
         if found:
             yield Prediction(case_id=_id(number, raw, config), sql=found[0], dialect=dialect_name(word) or None)
+
+
+def others(config: RunConfig) -> dict[str, str]:
+    """Return what each item keeps under `other`, as EvalBench prints it: nothing here is decided by it.
+
+    Raises:
+        InputError: malformed JSON.
+    """
+    found = {}
+    for number, (_, raw) in enumerate(object_rows(config.dataset)):
+        kept = raw.get("other") if raw is not None and not config.bird else None
+        if raw is not None and isinstance(kept, dict):
+            found[_id(number, raw, config)] = str({key: json.dumps(value) for key, value in kept.items()})
+    return found
 
 
 def _bird_row(number: int, raw: dict[str, Any], config: RunConfig, known: Sequence[str]) -> ForeignRow:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from cases.errors import InputError
+from cases.formats.evalbench import others
 from cases.formats.evalbench_config import (
     DatabaseConfig,
     database_configs,
@@ -46,7 +47,8 @@ class Model:
 class EvalBenchRun:
     """A run config, resolved: `engines` are the sandboxes to run on in their order, `notes` what is not taken.
 
-    `value` is the config as written, `databases` the database configs by engine: EvalBench reports both.
+    `value` is the config as written, `databases` the database configs by engine, `others` what items keep under
+    `other`: EvalBench reports all three.
     """
 
     path: Path
@@ -59,6 +61,7 @@ class EvalBenchRun:
     trials: int | None
     jobs: int | None
     notes: tuple[str, ...]
+    others: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_run(path: Path, environment: Mapping[str, str], known: Sequence[str]) -> EvalBenchRun:
@@ -91,6 +94,7 @@ def read_run(path: Path, environment: Mapping[str, str], known: Sequence[str]) -
         trials,
         jobs,
         (*notes, *of_databases, *of_model, *_prompts(document, value), *of_scorers, *of_runners, *of_reporting),
+        others(data),
     )
 
 
@@ -107,10 +111,10 @@ def _filled(value: Any, environment: Mapping[str, str]) -> Any:
 
 def _refuse_scripts(document: YamlDocument, value: Mapping[str, Any]) -> None:
     """Refuse shell scripts: nothing a config names runs on this machine itself."""
-    for field in ("set_up_script", "tear_down_script"):
-        if value.get(field):
+    for key in ("set_up_script", "tear_down_script"):
+        if value.get(key):
             remedy = "Remove it; SQL that makes the database belongs into setup_directory"
-            raise wrong(document, (field,), "a shell script would run on this machine, outside any sandbox", remedy)
+            raise wrong(document, (key,), "a shell script would run on this machine, outside any sandbox", remedy)
 
 
 def _engines(
@@ -155,12 +159,12 @@ def _model(
         return None, ()
     own = read_config(find_named(document, ("model_config",), written))
     found = _filled(mapping(own), environment)
-    field = "generator_class" if found.get("generator_class") else "generator"
-    generator = found.get(field)
+    key = "generator_class" if found.get("generator_class") else "generator"
+    generator = found.get(key)
     if not isinstance(generator, str):
         remedy = "Add it, as in generator: noop"
         raise wrong(own, ("generator",), "the model config names no generator", remedy)
-    return Model(own.path, own.line((field,)), field, generator, found), tuple(keys.told(own, (), found, keys.MODEL))
+    return Model(own.path, own.line((key,)), key, generator, found), tuple(keys.told(own, (), found, keys.MODEL))
 
 
 def no_answers(run: EvalBenchRun) -> InputError:

@@ -80,7 +80,7 @@ def tables(run: EvalBenchRun, job: Job, parts: Sequence[Part]) -> tuple[Table, T
         scores += [row for part in parts for row in _trials(part, run.scorers)]
     return (
         Table("configs", CONFIGS, tuple(_configs(run, job, parts))),
-        Table("evals", EVALS, tuple(_in_order(row, EVALS) for part in parts for row in _evals(part, job))),
+        Table("evals", EVALS, tuple(_in_order(row, EVALS) for part in parts for row in _evals(run, part, job))),
         Table("scores", columns, tuple(_in_order(row, columns) for row in scores)),
         Table("summary", SUMMARY, tuple(_summary(run.scorers, job, parts))),
     )
@@ -126,7 +126,7 @@ def _without_logins(value: Any) -> Any:
     return [_without_logins(item) for item in value] if isinstance(value, list) else value
 
 
-def _evals(part: Part, job: Job) -> Iterator[dict[str, Cell]]:
+def _evals(run: EvalBenchRun, part: Part, job: Job) -> Iterator[dict[str, Cell]]:
     """Yield one row a result: what was asked, what was answered, and what both statements gave."""
     seconds = {(one.case_id, one.trial): one.agent_seconds for one in part.result.timings}
     for result in part.result.results:
@@ -155,7 +155,7 @@ def _evals(part: Part, job: Job) -> Iterator[dict[str, Cell]]:
             "id": _trial_id(result),
             "job_id": job.id,
             "nl_prompt": asked,
-            "other": "{}",
+            "other": run.others.get(result.case_id, "{}"),
             "prompt": asked,
             "prompt_id": result.case_id,
             "run_time": job.time,

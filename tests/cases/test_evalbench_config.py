@@ -12,6 +12,8 @@ import pytest
 import yaml
 
 from cases.errors import InputError
+from cases.formats.evalbench import others
+from cases.formats.evalbench_config import RunConfig
 from cases.formats.registry import load_pack
 from cases.pack import Pack
 
@@ -64,3 +66,11 @@ def test_tables_of_earlier_runs_are_kept_from_agents(csv: object, folder: str) -
     Path(folder).mkdir()
     assert load(config).files == (Path("prompts.json"), Path(folder))
     assert load({**config, "reporting": None}).files == (Path("prompts.json"),)
+
+
+def test_what_an_item_keeps_beside_is_spelled_as_evalbench_spells_it() -> None:
+    """Each value under `other` is JSON, the whole a Python text; BIRD's items keep their question there."""
+    items = [{"id": 1, "other": {"k": "v", "n": [1]}}, {"id": 2, "other": {}}, {"other": "x"}, 7]
+    Path("prompts.json").write_text(json.dumps(items), encoding="utf-8")
+    assert others(RunConfig(Path("prompts.json"))) == {"1": "{'k': '\"v\"', 'n': '[1]'}", "2": "{}"}
+    assert others(RunConfig(Path("prompts.json"), bird=True)) == {}

@@ -20,7 +20,7 @@ import yaml
 GOLDEN = Path(__file__).parents[1] / "evalbench" / "golden"
 NAMES = ("configs", "evals", "scores", "summary")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}")
-_OWN_WORDS = {"generated_error", "sql_generator_time", "other", "eval_query"}
+_OWN_WORDS = {"generated_error", "sql_generator_time", "eval_query"}
 """Columns of evals in our own words: the engine's error without the driver's, what data sets may leave out."""
 
 
