@@ -46,7 +46,7 @@ RULES = GrammarRules(
         (r"\b0[xXoObB]\w", "a number that DuckDB reads as another"),
         (r"(?<!\. )(?<!as )\buser\b", "USER is a function"),
     ),
-    allowed_statements=frozenset({"select", "union", "intersect", "except", "values"}),
+    allowed_statements=frozenset({"select", "union", "intersect", "except", "values", "pivot"}),
     nested_comments=True,
     dollar_quotes=True,
     identifier_quotes='"',
@@ -55,13 +55,13 @@ RULES = GrammarRules(
         array ilike similar grouping symmetric asymmetric columns lambda exclude rename qualify pivot unpivot sample
         positional asof semi anti struct map union enum list varchar string hugeint uhugeint ubigint uinteger usmallint
         utinyint tinyint timestamptz timetz uuid json bytea tablesample repeatable distinct overlaps both leading
-        trailing bernoulli system reservoir include summarize ordinality glob years
+        trailing bernoulli system reservoir include summarize ordinality years
         """),
     system_prefixes=("pg_", "duckdb_", "sqlite_", "pragma_"),
     default_schemas=frozenset({"main"}),
     denied_words=frozenset({"session_user", "current_user", "current_role"}),
     gaming_words=words("""
-        rowid current_date current_time current_timestamp localtime localtimestamp tablesample
+        rowid current_date current_time current_timestamp localtime localtimestamp tablesample sample
         """),
     utilities=(
         r"show tables",

@@ -11,7 +11,7 @@ from dialect_adapters.conformance_write import ChangeConformance
 
 pytestmark = [
     pytest.mark.jail,
-    pytest.mark.skipif(importlib.util.find_spec("duckdb") is None, reason="the duckdb package is not installed"),
+    pytest.mark.skipif(importlib.util.find_spec("_duckdb") is None, reason="the duckdb package is not installed"),
 ]
 SLOW = "SELECT count(*) AS c FROM big a, big b, big c WHERE (a.id * b.id + c.id) % 7 = 3"
 """The suite's own slow query, which DuckDB turns into a join, asks for more memory than a session may have."""

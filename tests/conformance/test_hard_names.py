@@ -54,7 +54,7 @@ def _pack(root: Path, tables: list[tuple[str, list[str]]], gold: str = "SELECT 1
     (root / "pack.yaml").write_text(
         "format: 1\nname: x\nsnapshots:\n  main: {schema: schema.yaml, data: data}\ncases: [cases.jsonl]\n"
     )
-    case = {"id": "a", "question": "q", "gold": dict.fromkeys(("sqlite", "postgres", "mysql"), gold)}
+    case = {"id": "a", "question": "q", "gold": dict.fromkeys(("sqlite", "postgres", "mysql", "duckdb"), gold)}
     (root / "cases.jsonl").write_text(json.dumps(case) + "\n")
     return load_pack(root)
 
@@ -63,6 +63,7 @@ def _pack(root: Path, tables: list[tuple[str, list[str]]], gold: str = "SELECT 1
     "dialect",
     [
         pytest.param("sqlite", marks=pytest.mark.jail),
+        pytest.param("duckdb", marks=pytest.mark.jail),
         pytest.param("postgres", marks=pytest.mark.docker),
         pytest.param("mysql", marks=pytest.mark.docker),
     ],
@@ -71,7 +72,7 @@ def test_hard_names_load_as_they_are(tmp_path: Path, dialect: str) -> None:
     """Every name comes back from the engine's own catalogue and from SELECT * as the schema spells it."""
     pack = _pack(tmp_path / "p", [("t", COLUMNS), *((name, ["id"]) for name in TABLES)])
     made = adapter(dialect)
-    host = provider("process" if dialect == "sqlite" else "docker")
+    host = provider("process" if made.recipe.kind == "files" else "docker")
     try:
         image = host.prepare(made, pack.snapshots, lambda _: None)
         catalog = image.catalogs[0]

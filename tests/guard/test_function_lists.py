@@ -13,7 +13,7 @@ from dialect_adapters.contract import GrammarRules
 from dialect_adapters.wordlist import EngineFunction, read_catalogue, read_reasons
 
 _ROOT = Path(__file__).parents[2]
-_DIALECTS = ["postgres", "mysql", "mariadb", "sqlite"]
+_DIALECTS = ["postgres", "mysql", "mariadb", "sqlite", "duckdb"]
 
 
 def _rules(dialect: str) -> GrammarRules:
@@ -72,6 +72,11 @@ def test_no_allowed_function_runs_with_another_users_rights(dialect: str) -> Non
             "mariadb",
             "sleep benchmark load_file get_lock release_lock master_pos_wait master_gtid_wait nextval setval lastval "
             "last_insert_id uuid_short kdf encrypt password decode_histogram binlog_gtid_pos",
+        ),
+        (
+            "duckdb",
+            "read_csv read_text read_parquet glob query query_table sleep_ms pg_sleep nextval setseed getenv "
+            "duckdb_settings duckdb_secrets current_setting json_execute_serialized_sql write_log force_checkpoint",
         ),
         ("sqlite", "load_extension fts3_tokenizer changes total_changes last_insert_rowid sqlite_log"),
     ],

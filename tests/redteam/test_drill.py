@@ -24,6 +24,7 @@ from harness.results.verdicts import GuardVerdict
 
 ENGINES = [
     pytest.param("sqlite", marks=pytest.mark.jail),
+    pytest.param("duckdb", marks=pytest.mark.jail),
     pytest.param("postgres", marks=pytest.mark.docker),
     pytest.param("mysql", marks=pytest.mark.docker),
     pytest.param("mariadb", marks=pytest.mark.docker),
@@ -67,7 +68,7 @@ def test_the_guard_alone_holds_on_the_whole_pack(dialect: str, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not HANDED.is_dir(), reason="the handed attacks are not beside the repository")
-@pytest.mark.parametrize("dialect", [one for one in ENGINES if one.values != ("mariadb",)])
+@pytest.mark.parametrize("dialect", [one for one in ENGINES if one.values not in (("mariadb",), ("duckdb",))])
 def test_attack_files_of_others_run_as_they_are(dialect: str, tmp_path: Path) -> None:
     """The handed files, notes of their author and other dialects' lines included: the guard alone misses nothing."""
     files = ["--attacks", str(HANDED / "attacks.jsonl"), "--benign", str(HANDED / "benign.jsonl")]

@@ -28,7 +28,13 @@ Entry = tuple[str, str, str]
 Login = Callable[[], Session]
 """Opens one more session."""
 
-_SOURCES = {"postgres": ("docker",), "mysql": ("docker",), "mariadb": ("docker",), "sqlite": ("docker", "process")}
+_SOURCES = {
+    "postgres": ("docker",),
+    "mysql": ("docker",),
+    "mariadb": ("docker",),
+    "sqlite": ("docker", "process"),
+    "duckdb": ("process",),
+}
 _VOLATILITY = {"i": "immutable", "s": "stable", "v": "volatile"}
 _KIND = {"f": "function", "a": "aggregate", "w": "window", "p": "procedure"}
 _PROCEDURES = """
@@ -36,6 +42,24 @@ _PROCEDURES = """
     FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace GROUP BY proname
     """
 _WORDS = "SELECT word FROM pg_get_keywords() WHERE catcode IN ('C', 'T', 'R')"
+_DUCKDB_FUNCTIONS = """
+    SELECT lower(function_name), string_agg(DISTINCT function_type, ','),
+      string_agg(DISTINCT coalesce(stability, '-'), ',')
+    FROM duckdb_functions() WHERE internal GROUP BY 1
+    """
+_DUCKDB_WORDS = """
+    SELECT DISTINCT keyword_name FROM duckdb_keywords() WHERE keyword_category IN ('column_name', 'type_function')
+    """
+_DUCKDB_KINDS = {
+    "scalar": "function",
+    "macro": "function",
+    "aggregate": "aggregate",
+    "window": "window",
+    "table": "table",
+    "table_macro": "table",
+    "pragma": "pragma",
+}
+_DUCKDB_VOLATILITY = {"VOLATILE": "volatile", "CONSISTENT_WITHIN_QUERY": "stable", "CONSISTENT": "immutable"}
 _MYSQL_FORMS = (
     "()",
     "(1)",
@@ -146,11 +170,26 @@ def _sqlite(login: Login, _image: SnapshotImage, _only: frozenset[str] | None) -
         yield str(name).lower(), "table", "-"
 
 
+def _duckdb(login: Login, _image: SnapshotImage, _only: frozenset[str] | None) -> Iterator[Entry]:
+    """Read the engine's own list, every kind and volatility of a name, and the words its grammar reads as calls."""
+    for name, kinds, volatilities in _rows(login, _DUCKDB_FUNCTIONS):
+        if str(name).startswith("__"):
+            continue
+        kind = next(ours for theirs, ours in _DUCKDB_KINDS.items() if theirs in str(kinds).split(","))
+        said = str(volatilities).split(",")
+        yield str(name), kind, next((ours for theirs, ours in _DUCKDB_VOLATILITY.items() if theirs in said), "-")
+    known = {str(name) for name, _, _ in _rows(login, _DUCKDB_FUNCTIONS)}
+    for (word,) in _rows(login, _DUCKDB_WORDS):
+        if str(word) not in known:
+            yield str(word), "keyword", "-"
+
+
 _READERS: dict[str, Callable[[Login, SnapshotImage, frozenset[str] | None], Iterator[Entry]]] = {
     "postgres": _postgres,
     "mysql": partial(_mysql, "mysql"),
     "mariadb": partial(_mysql, "mariadb"),
     "sqlite": _sqlite,
+    "duckdb": _duckdb,
 }
 
 

@@ -17,10 +17,10 @@ import duckdb
 
 from .clock import pin_clock
 from .complaint import LimitPassedError, failure_kind, failure_message
-from .files import connect
+from .files import connect, locked
 from .framing import receive, send
 from .kinds import Spec, described, selected
-from .statements import DeniedError, body, check, one_statement, type_name
+from .statements import WRITERS, DeniedError, body, check, one_statement, type_name
 
 CHUNK_BYTES = 256 * 1024
 CELL_OVERHEAD = 8
@@ -33,11 +33,21 @@ class Child:
     """A forked process that holds one session; it never returns into the parent's loop.
 
     The file is opened by the first statement, which says whether it is written: who reads shares it with other
-    readers, who writes has it alone.
+    readers, who writes has it alone. Where the parent holds it open already, nothing is opened.
     """
 
-    def __init__(self, sock: socket.socket, watch: int, path: Path, role: str, clock: str, memory: int) -> None:
+    def __init__(
+        self,
+        sock: socket.socket,
+        watch: int,
+        path: Path,
+        role: str,
+        clock: str,
+        memory: int,
+        opened: duckdb.DuckDBPyConnection | None = None,
+    ) -> None:
         """Take the client's socket, the pipe of deadlines, the file, what the session may do, its moment and room."""
+        self.opened = opened
         self.sock, self.watch, self.path = sock, watch, path
         self.role, self.clock, self.memory = role, clock, memory
         self.db: duckdb.DuckDBPyConnection | None = None
@@ -54,7 +64,7 @@ class Child:
         try:
             self.converse()
         finally:
-            if self.db is not None:
+            if self.writes and self.db is not None:  # a reader's copy ends with the process
                 self.db.close()
 
     def converse(self) -> None:
@@ -90,20 +100,23 @@ class Child:
             case other:
                 yield {"error": "error", "message": f"unknown request {other}"}
 
-    def begin(self, seconds: float, *, writes: bool) -> duckdb.DuckDBPyConnection:
-        """Return the connection inside a transaction, opening the file anew where it was opened for less."""
+    def connected(self, seconds: float, *, writes: bool) -> duckdb.DuckDBPyConnection:
+        """Return the connection, opening the file anew where it was opened for less."""
         if self.db is not None and writes and not self.writes:
             self.db.close()
             self.db, self.open = None, False
         if self.db is None:
-            self.db, self.writes = connect(self.path, self.memory, seconds, writes=writes), writes
+            held, self.opened, self.writes = self.opened, None, writes
+            self.db = held if held and not writes else connect(self.path, self.memory, writes=writes)
             if self.clock:
                 pin_clock(self.db, self.clock)
-            self.db.execute("SET lock_configuration=true")
-        if not self.open:
-            self.db.execute("BEGIN" if writes else "BEGIN TRANSACTION READ ONLY")
-            self.open = True
+            locked(self.db, seconds)
         return self.db
+
+    def begin(self, db: duckdb.DuckDBPyConnection, *, writes: bool) -> None:
+        """Open a transaction; one for reading is READ ONLY whoever asks."""
+        db.execute("BEGIN" if writes else "BEGIN TRANSACTION READ ONLY")
+        self.open = True
 
     def commit(self) -> dict[str, Any]:
         """Make the transaction's changes last, in the file itself."""
@@ -117,7 +130,9 @@ class Child:
     def script(self, sql: str, seconds: float) -> dict[str, Any]:
         """Run trusted statements, one after another, and make what they changed last."""
         self.guard_time(seconds)
-        self.begin(seconds, writes=True).execute(sql)
+        db = self.connected(seconds, writes=True)
+        self.begin(db, writes=True)
+        db.execute(sql)
         return self.commit()
 
     def guard_time(self, seconds: float) -> None:
@@ -131,11 +146,15 @@ class Child:
 
     def make_ready(self, sql: str, limits: dict[str, Any]) -> tuple[duckdb.DuckDBPyConnection, duckdb.Statement]:
         """Set the limits of one statement, look whether the role may run it, and open its transaction."""
-        seconds, writes = float(limits["timeout"]), limits["begin"] == "write" or (self.open and self.writes)
+        seconds, alone = float(limits["timeout"]), not limits["begin"] and not self.open
+        writes = limits["begin"] == "write" or (self.open and self.writes) or (alone and self.role in WRITERS)
         self.guard_time(seconds)
-        statement = one_statement(sql)
+        db = self.connected(seconds, writes=writes)
+        statement = one_statement(db, sql)
         check(statement, sql, self.role, writes=writes)
-        return self.begin(seconds, writes=writes), statement
+        if not self.open and not alone:
+            self.begin(db, writes=writes)
+        return db, statement
 
     def seconds(self, sql: str, limits: dict[str, Any]) -> dict[str, Any]:
         """Run one statement to its last row, drop the rows, and return the seconds that took."""

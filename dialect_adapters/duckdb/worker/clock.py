@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import duckdb
 
-_MOMENT = "TIMESTAMPTZ '{clock}+00'"
 _MACROS = {
-    "now": "()",
-    "get_current_timestamp": "()",
-    "transaction_timestamp": "()",
-    "current_timestamp": "()",
-} | {
-    "current_date": "()::DATE",
-    "today": "()::DATE",
-    "current_localtimestamp": "()::TIMESTAMP",
-    "localtimestamp": "()::TIMESTAMP",
-    "get_current_time": "()::TIMETZ",
-    "current_time": "()::TIMETZ",
-    "current_localtime": "()::TIME",
-    "localtime": "()::TIME",
+    "TIMESTAMPTZ '{clock}+00'": ("now", "get_current_timestamp", "transaction_timestamp", "current_timestamp"),
+    "TIMESTAMP '{clock}'": ("current_localtimestamp", "localtimestamp"),
+    "DATE '{date}'": ("current_date", "today"),
+    "TIMETZ '{time}+00'": ("get_current_time", "current_time"),
+    "TIME '{time}'": ("current_localtime", "localtime"),
 }
-_AGE = "CREATE TEMP MACRO age(a) AS system.main.age(CAST({date} AS TIMESTAMP), a), (a, b) AS system.main.age(a, b)"
+"""What each of the engine's words for now is, as macros of the same names; the parser turns key words into these."""
+
+_AGE = "CREATE TEMP MACRO age(a) AS system.main.age(TIMESTAMP '{date}', a), (a, b) AS system.main.age(a, b)"
+_AGO = "CREATE TEMP MACRO ago(i) AS TIMESTAMPTZ '{clock}+00' - CAST(i AS INTERVAL)"
 
 
 def pin_clock(db: duckdb.DuckDBPyConnection, clock: str) -> None:
     """Make every function that reads the clock answer for `clock`, a moment in UTC without its zone."""
-    moment = _MOMENT.format(clock=clock)
-    for name, cast in _MACROS.items():
-        db.execute(f"CREATE TEMP MACRO {name}() AS {moment}{cast.removeprefix('()')}")
-    db.execute(_AGE.format(date=f"DATE '{clock[:10]}'"))
+    date, _, time = clock.partition(" ")
+    for value, names in _MACROS.items():
+        for name in names:
+            db.execute(f"CREATE TEMP MACRO {name}() AS {value.format(clock=clock, date=date, time=time)}")
+    for text in (_AGE, _AGO):
+        db.execute(text.format(clock=clock, date=date))

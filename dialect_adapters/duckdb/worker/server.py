@@ -18,7 +18,7 @@ import duckdb
 
 from .child import KILL_GRACE, Child, limit_process
 from .complaint import failure_message
-from .files import recover, room
+from .files import Warm, recover, rehearse, room
 from .framing import receive, send
 from .statements import ROLES, WRITERS
 
@@ -50,8 +50,15 @@ class Server:
         """
         self.listener, self.data, self.memory, self.control = listener, data, memory, control
         self.writable = writable
+        self.warm = Warm(self.engine_memory)
+        rehearse()
         self.children: dict[str, Watched] = {}
         self.fates: dict[str, str] = {}
+
+    @property
+    def engine_memory(self) -> int:
+        """Return the bytes that the engine itself may use of a child's memory."""
+        return self.memory * 2 // 3
 
     def run(self) -> None:
         """Serve until the control pipe closes."""
@@ -135,16 +142,25 @@ class Server:
             return send(conn, {"error": "error", "message": "this worker serves no such role"})
         if len(self.children) >= MAX_CHILDREN:
             return send(conn, {"error": "error", "message": "too many sessions"})
+        opened = None if self.writable else self.warm.held(path)
         watch, report = os.pipe()
         token = os.urandom(16).hex()
         pid = os.fork()
         if pid == 0:
-            self.become_child(conn, report, path, token, request)
+            self.become_child(conn, report, path, token, request, opened)
         os.close(report)
         self.children[token] = Watched(pid, watch)
         return None
 
-    def become_child(self, conn: socket.socket, report: int, path: Path, token: str, request: Any) -> NoReturn:
+    def become_child(
+        self,
+        conn: socket.socket,
+        report: int,
+        path: Path,
+        token: str,
+        request: Any,
+        opened: duckdb.DuckDBPyConnection | None,
+    ) -> NoReturn:
         """Drop what belongs to the parent, take on limits, serve one session and end."""
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -153,11 +169,11 @@ class Server:
                 os.close(child.watch)  # the control pipe stays: whoever holds its other end sees when we all are gone
             role = str(request["role"])
             if self.writable:
-                recover(path, self.memory)
+                recover(path, self.engine_memory)
             writes = role in WRITERS or (self.writable and role == "harness")
             limit_process(self.memory, room(path.parent) if writes else 0)
             send(conn, {"token": token})
-            own = Child(conn, report, path, role, str(request.get("clock") or ""), self.memory * 2 // 3)
+            own = Child(conn, report, path, role, str(request.get("clock") or ""), self.engine_memory, opened)
             own.serve(trusts=self.writable)
         except Exception as error:  # noqa: BLE001 - a child must end here, never run on in the parent's loop
             with contextlib.suppress(OSError):

@@ -27,13 +27,13 @@ class DeniedError(Exception):
     """The role may not run this statement."""
 
 
-def one_statement(text: str) -> duckdb.Statement:
-    """Return the one statement of a text.
+def one_statement(db: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
+    """Return the one statement of a text, read by a connection of ours: the module's own one has threads.
 
     Raises:
         DeniedError: there is none, or more than one.
     """
-    found = duckdb.extract_statements(text)
+    found = db.extract_statements(text)
     if not found:
         raise DeniedError("the statement is empty")
     if len(found) > 1:
@@ -62,7 +62,7 @@ def check(statement: duckdb.Statement, text: str, role: str, *, writes: bool) ->
     if writes and role == "owner":
         allowed = allowed or (kind in _SCHEMA_CHANGES and bool(_OWNED.match(_words(text) + " ")))
     if not allowed:
-        raise DeniedError(f"a {role} may not run a statement of type {kind or 'unknown'} here")
+        raise DeniedError(f"the role {role} may run no statement of type {kind or 'unknown'} here")
 
 
 def body(text: str) -> str:
