@@ -22,7 +22,7 @@ _FLAGS = {"dry_run", "allow_unknown"}
 
 @click.command("run")
 @click.argument("pack", required=False)
-@click.option("--dialect", metavar="D", help="Engine to run on: postgres, mysql or sqlite (default).")
+@click.option("--dialect", metavar="D", help="Engine to run on: sqlite (default), postgres, mysql, mariadb or duckdb.")
 @click.option("--predictions", metavar="FILE", help="Predictions, one JSON object a line (default: the pack's own).")
 @click.option("--agent", metavar="MODULE:FUNCTION", help="Python callable to ask instead; FILE.py:function works too.")
 @click.option("--format", "format_", metavar="NAME", help="Format of the pack where it is not found out by itself.")
@@ -50,7 +50,7 @@ _FLAGS = {"dry_run", "allow_unknown"}
 @click.option(
     "--profile",
     metavar="NAME",
-    help="Metrics by family: skill, sqlas-v1, sqlas-v2, bird, spider, evalbench, stef, all.",
+    help="Metrics by family: skill, sqlas-v1, sqlas-v2, bird, spider, evalbench, stef, nucleusiq, all.",
 )
 @click.option("--metric-option", metavar="M.OPTION=VALUE", multiple=True, help="An option of a metric, VALUE in YAML.")
 @click.option("--judge", metavar="SPEC", multiple=True, help="Judge of metrics that need one: openai:MODEL[@URL], "

@@ -42,6 +42,12 @@ _EVALBENCH = (
 )
 
 
+_NUCLEUSIQ = (
+    *("used_sql_tools", "executed_query", "sql_safety", "planned", "correct_answer", "substantive_answer"),
+    *("answer_quality", "composite"),
+)
+
+
 def _of(family: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return metrics' whole names."""
     return tuple(f"{family}.{name}" for name in names)
@@ -55,6 +61,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
     "spider": _of("spider", _SPIDER),
     "evalbench": _of("evalbench", _EVALBENCH),
     "stef": ("stef",),
+    "nucleusiq": _of("nucleusiq", _NUCLEUSIQ),
 }
 """What `--profile` stands for."""
 

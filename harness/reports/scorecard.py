@@ -13,6 +13,8 @@ from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import RunResult
 
 NAME = "scorecard.json"
+_TOOL = ("tool_name", "tool", "name")
+"""What agents call the name of a tool in their steps."""
 
 
 def write(run: RunResult, folder: Path) -> tuple[Path, ...]:
@@ -86,7 +88,18 @@ def _pattern(timings: Mapping[tuple[str, int], Timing], case: str, rows: list[Ca
         "feedback": _feedback(rows),
         "duration_ms": round(sum(durations) * 1000, 3) if durations else None,
         "detail": telling.reason,
+        **_told(telling),
     }
+
+
+def _told(row: CaseResult) -> dict[str, Json]:
+    """Return what the agent told of one trial, if anything: the tools it called, in order, and its plan."""
+    if row.agent is None:
+        return {}
+    tools = [next((str(step[key]) for key in _TOOL if step.get(key)), "") for step in row.agent.steps]
+    plan = row.agent.metadata.get("autonomous")
+    trajectory: dict[str, Json] = {"trajectory": [name for name in tools if name]} if tools else {}
+    return trajectory | ({"autonomous": plan} if isinstance(plan, dict) else {})
 
 
 def _feedback(rows: list[CaseResult]) -> dict[str, Json]:
