@@ -25,7 +25,7 @@ _SPELLED = {"postgresql": "postgres", "pg": "postgres", "sqlite3": "sqlite"}
 class RunConfig:
     """What a run config says of its data: files, and filters that are empty where all is meant.
 
-    `folders` are where its SQLite database configs keep their files, `reports` where earlier runs left tables, with
+    `folders` are where its database configs keep SQLite files, `reports` where earlier runs left tables, with
     their gold.
     """
 
@@ -41,7 +41,7 @@ class RunConfig:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseConfig:
-    """One of the YAML files that describe a database: its engine, and for SQLite the folder of its files."""
+    """One of the YAML files that describe a database: its engine, and the folder of its files where it has one."""
 
     document: YamlDocument
     value: dict[str, Any]
@@ -140,7 +140,7 @@ def _database(document: YamlDocument, path: Path) -> DatabaseConfig:
         raise wrong(own, ("dialect",), message, f"Write dialect: {engine}, or another db_type")
     kept = value.get("database_path")
     folder = None
-    if engine == "sqlite" and isinstance(kept, str) and kept and not isinstance(kept, FromEnvironment):
+    if isinstance(kept, str) and kept and not isinstance(kept, FromEnvironment):
         starts = _starts(document)
         folder = next((start / kept for start in starts if asks((start / kept).is_dir)), None)
     return DatabaseConfig(own, value, engine, folder)

@@ -282,10 +282,7 @@ def _prediction_phase(
             for batch in work:
                 book.breach([line for done in batch for line in done.drift])
                 for done in batch:
-                    if _stored(config, done):
-                        book.folder.store_relations(done.result, _sides(done))
-                    if book.watch is not None:
-                        book.watch(done.judged.evidence, done.gold, done.result)
+                    _keep(config, book, done)
                 book.finish([(done.result, done.timing) for done in batch])
                 counted += len(batch)
                 screen.progress("predictions", counted, total)
@@ -357,6 +354,14 @@ def _predicted(judged: Judged) -> Outcome | None:
 def _stored(config: RunConfig, done: _Done) -> bool:
     """Return whether this result's rows are kept (`--store-rows`)."""
     return config.store_rows == "all" or (config.store_rows == "diff" and done.result.verdict == "mismatch")
+
+
+def _keep(config: RunConfig, book: Book, done: _Done) -> None:
+    """Store the rows of one result where they are kept, and show it to whoever watches."""
+    if _stored(config, done):
+        book.folder.store_relations(done.result, _sides(done))
+    if book.watch is not None:
+        book.watch(done.judged.evidence, done.gold, done.result)
 
 
 def _sides(done: _Done) -> list[Side]:
