@@ -62,7 +62,7 @@ def store(tables: Sequence[Table], target: BigQuery, environment: Mapping[str, s
             for table in tables:
                 _load(client, table, name, target)
     except (GoogleAPIError, GoogleAuthError, RequestException) as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        reason = next(iter(str(error).splitlines()), type(error).__name__).rstrip(". ")
         remedy = "The run and its CSV files are whole; see that the project, its data set and your login are right"
         raise InfrastructureError(f"BigQuery data set {name} cannot be written: {reason}", remedy=remedy) from error
     return name
