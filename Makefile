@@ -97,7 +97,7 @@ soak: $(VENV)/.dev engine ## The long runs whose samples are in test: TEXTS=1000
 	$(if $(OWN_ENGINE),SQLASSAY_CHAOS_ENGINE=1) $(BIN)/python tests/chaos/chaos_soak.py $(KILLS) $(SEED)
 	$(if $(OWN_ENGINE),SQLASSAY_CHAOS_ENGINE=1 $(BIN)/python -m pytest -q tests/chaos/test_engine_faults.py)
 	SPELLINGS=all $(BIN)/pytest -q tests/e2e/test_change_spellings.py
-	for dialect in sqlite postgres mysql mariadb; do \
+	for dialect in sqlite postgres mysql mariadb duckdb; do \
 		$(BIN)/sqlassay redteam --dialect $$dialect --engine '$(ENGINE)' $(call option,SEED,--seed) || exit; done
 
 bench: bench-compare bench-metrics bench-sandbox bench-images ## Measure what is promised to be fast, and write docs/benchmarks.md

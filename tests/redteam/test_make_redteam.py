@@ -46,6 +46,6 @@ def test_make_redteam_passes_its_variables(variable: str, option: str) -> None:
 def test_make_soak_attacks_every_engine() -> None:
     """The whole pack is run on each engine, and the first that fails ends the soak."""
     text = dry("soak")
-    assert "for dialect in sqlite postgres mysql" in text
+    assert "for dialect in sqlite postgres mysql mariadb duckdb" in text
     assert "sqlassay redteam --dialect $dialect" in text
     assert "|| exit" in text
