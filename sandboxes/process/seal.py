@@ -13,15 +13,12 @@ FORMAT = 3
 DATA = "data"
 CATALOG = "catalog.json"
 SEAL = "seal.json"
-"""Says size and time of each database file, so that one that was changed or cut since is noticed and written anew."""
+"""Says size and time of each file of the data, so that one changed or cut since is noticed and all made anew."""
 
 
 def stats(data: Path) -> dict[str, list[int]]:
-    """Return size and time of the files of an image; empty where it is a server's folder, which the server keeps."""
-    files = sorted(data.iterdir()) if data.is_dir() else []
-    if any(path.is_dir() for path in files):
-        return {}
-    found = {path.name: path.stat() for path in files}
+    """Return size and time of every file of an image: sandboxes write to a layer or a copy, never to these."""
+    found = {str(path.relative_to(data)): path.lstat() for path in sorted(data.rglob("*")) if not path.is_dir()}
     return {name: [one.st_size, one.st_mtime_ns] for name, one in found.items()}
 
 

@@ -364,6 +364,23 @@ time.sleep(60)
 """
 
 
+@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
+def test_a_data_folder_that_was_changed_is_not_served(provider: ProcessProvider, damage: str) -> None:
+    """A file of the baked folder cut, changed or removed behind our back: noticed before use, and all is made anew."""
+    image = provider.prepare(PostgresAdapter(), [SNAPSHOT], print)
+    file = max(
+        (image_data(image) / "base").rglob("[0-9]*"), key=lambda path: path.stat().st_size if path.is_file() else 0
+    )
+    whole = file.read_bytes()
+    if damage == "gone":
+        file.unlink()
+    else:
+        file.write_bytes(whole[: len(whole) // 2] if damage == "cut" else whole[:-1] + b"?")
+    sandbox = started(provider)
+    assert run(sandbox, "SELECT count(*) FROM t") == ((10,),)
+    sandbox.destroy()
+
+
 def test_a_killed_harness_leaves_no_server(provider: ProcessProvider, cache: Path, tmp_path: Path) -> None:
     """The kernel ends the jail with the harness, and the next run's sweep removes the folder that is left."""
     environment = os.environ | {"PYTHONPATH": f"{Path(__file__).parent}", "XDG_CACHE_HOME": str(cache)}
