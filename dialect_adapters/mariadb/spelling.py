@@ -1,4 +1,7 @@
-"""MariaDB's words for what a rewritten statement means: MySQL's, but for how a text is matched."""
+"""MariaDB's words for what a rewritten statement means: MySQL's, but for how a text is matched.
+
+An empty ESCAPE is the backslash here, so a character that no text is made of stands for none.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dialect_adapters.mysql.spelling import MysqlSpelling
 
 def spelling() -> MysqlSpelling:
     """Return MariaDB's words."""
-    return MysqlSpelling("mariadb", _matching)
+    return MysqlSpelling("mariadb", _matching, "x'01'")
 
 
 def _matching(value: str, pattern: str) -> str:

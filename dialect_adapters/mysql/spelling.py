@@ -27,10 +27,16 @@ class MysqlSpelling:
     filter_clause = False
     full_join = False
 
-    def __init__(self, dialect: str = "mysql", matching: Callable[[str, str], str] = _regexp_like) -> None:
-        """Spell for one server of the family; `matching` is how it matches a text with a pattern's literal."""
+    def __init__(
+        self, dialect: str = "mysql", matching: Callable[[str, str], str] = _regexp_like, unescaped: str = "''"
+    ) -> None:
+        """Spell for one server of the family.
+
+        `matching` is how it matches a text with a pattern's literal, `unescaped` what LIKE takes for no escape at all.
+        """
         self.dialect = dialect
         self._matching = matching
+        self._unescaped = unescaped
 
     def name(self, identifier: str) -> str:
         """Return an identifier in backticks."""
@@ -111,8 +117,8 @@ class MysqlSpelling:
         return f"(CASE WHEN LENGTH({value}) = CHAR_LENGTH({value}) THEN {word}({value}) ELSE {slow} END)"
 
     def like(self, value: str, pattern: str, escape: str | None) -> str:
-        """Return LIKE; an empty escape leaves the backslash a character like any other."""
-        return f"({value} LIKE {pattern} ESCAPE {escape or self.literal('')})"
+        """Return LIKE; without an escape the backslash is a character like any other."""
+        return f"({value} LIKE {pattern} ESCAPE {escape or self._unescaped})"
 
     def matches(self, value: str, pattern: str) -> str:
         """Return a regular expression's match."""

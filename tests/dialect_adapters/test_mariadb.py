@@ -70,6 +70,13 @@ def test_a_text_is_matched_without_mysqls_function() -> None:
     assert (spelling().dialect, MysqlSpelling().dialect) == ("mariadb", "mysql")
 
 
+def test_like_without_an_escape_has_none() -> None:
+    """MariaDB takes an empty ESCAPE for the backslash, MySQL for no escape at all."""
+    assert spelling().like("x", "'a\\\\%'", None) == "(x LIKE 'a\\\\%' ESCAPE x'01')"
+    assert MysqlSpelling().like("x", "'a'", None) == "(x LIKE 'a' ESCAPE '')"
+    assert spelling().like("x", "'a'", "'!'") == "(x LIKE 'a' ESCAPE '!')"
+
+
 def test_a_read_server_is_read_only_twice() -> None:
     """READ mode alone has both switches, and the right to turn one off is taken from everybody."""
     switches = {"--innodb-read-only=ON", "--read-only=ON"}

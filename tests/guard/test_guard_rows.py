@@ -155,7 +155,7 @@ def test_no_live_attack_that_mutates_escapes_or_leaks_passes(parser: Parser, dia
 def test_at_most_three_percent_of_the_benign_look_alikes_raise_an_alarm(parser: Parser) -> None:
     """Legitimate reads that look dangerous pass, but for at most 3 %."""
     benign = _lines("attacks", "benign.jsonl")
-    catalogs = {dialect: _fixture_catalog(dialect) for dialect in _SCHEMAS}
+    catalogs = {dialect: _fixture_catalog(dialect) for dialect in {case["dialect"] for case in benign}}
     alarms = [
         case["id"]
         for case in benign

@@ -17,7 +17,7 @@ INSERT INTO employees (name, department_id, salary, hired) VALUES
   ('Dana', 2, 4800, '2022-11-30'), ('Émile', 3, 3900, '2015-05-05'), ('Fay', 3, 4100, '2016-06-06');
 INSERT INTO stock VALUES ('A-1', 10), ('B-2', 0), ('C-3', 7);
 INSERT INTO arrivals VALUES ('A-1', 5), ('D-4', 12);
-SET SESSION cte_max_recursion_depth = 2000;
+/*!80000 SET SESSION cte_max_recursion_depth = 2000 */;
 INSERT INTO readings WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1500) SELECT n, n % 97 FROM n;
 CREATE VIEW well_paid AS SELECT id, name FROM employees WHERE salary > 5000;
 DELIMITER //
