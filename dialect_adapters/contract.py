@@ -184,8 +184,8 @@ class HostServer:
 class HostLibrary:
     """An engine that is a Python package of this machine's own and runs inside the worker, never in a container.
 
-    `modules` are its top-level modules, shown to the worker in the folder `inside`, `needs` what they import late of the
-    standard library; our extra `extra` installs `distribution`.
+    `modules` are its top-level modules, shown to the worker in the folder `inside`, `needs` what they import late of
+    the standard library; our extra `extra` installs `distribution`.
     """
 
     distribution: str

@@ -162,7 +162,7 @@ def probes(folder: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("predict", ["native", "transpile", "per-dialect"])
 def test_every_dialect_probe_is_explained(cli, tmp_path, predict):
-    """SQLite's probes as they are, rewritten, and as sqlglot writes them: no cell is left without a cause and a probe."""
+    """SQLite's probes as they are, rewritten, and as sqlglot writes them: no cell is without a cause and a probe."""
     folder = probes(tmp_path / "probes")
     file = tmp_path / "answers.jsonl"
     with file.open("w", encoding="utf-8") as answers:
