@@ -72,7 +72,8 @@ hardness: easy, medium, hard or extra. `test_suite_accuracy` runs gold and predi
 case (`extra_snapshots`) as well; the verdict stays that of the case's own. Of several accepted golds one must fit
 everywhere. A gold that fails on one of the snapshots leaves the suite without a value, unless they differ on
 another. A run with `exact_set_match` leaves spider_summary.json, the script's table: by level the exact matches, and of
-each clause precision, recall and F1 over the queries that have it.""",
+each clause precision, recall and F1 over the queries that have it. `execution_accuracy` is that of the test-suite
+script with `--keep_distinct`; its default strikes DISTINCT from both texts first, and no statement is edited here.""",
 }
 
 

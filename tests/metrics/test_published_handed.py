@@ -1,7 +1,8 @@
-"""EX and soft F1 on the handed predictions are what BIRD's published rules give."""
+"""Execution accuracy of BIRD and Spider, and soft F1, are what the published rules give on the handed predictions."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import time
@@ -18,13 +19,18 @@ from cases.outcome import Rows
 from cases.presets import preset
 from cases.relation import Column, Relation
 from cases.verdicts import Verdict
-from harness.compare import compare
+from harness.compare import compare, resolve_policy
 from harness.metrics import bird
+from harness.parse import Parser
 from harness.results.evidence import Evidence, Execution
+from harness.results.parsed import OrderFacts
 
 _ROOT = Path(__file__).parents[2]
 _DATA = _ROOT.parent / "shared" / "data" / "text2sql"
 _WANTED = yaml.safe_load((_ROOT / "tests" / "tables" / "bird_published.yaml").read_text(encoding="utf-8"))["bird"]
+_SPIDER = yaml.safe_load((_ROOT / "tests" / "tables" / "spider_published.yaml").read_text(encoding="utf-8"))[
+    "execution"
+]
 _SECONDS = 20.0
 
 
@@ -51,6 +57,14 @@ def run() -> Iterator[Callable[[str, str], Rows | None]]:
     yield run_one
     for connection in opened.values():
         connection.close()
+
+
+@pytest.fixture(scope="module")
+def orders() -> dict[str, OrderFacts | None]:
+    """How each handed gold orders its rows."""
+    golds = {row["gold"]["sqlite"] for row in _lines(_DATA / "cases" / "spider_dev.jsonl")}
+    with Parser() as parser:
+        return {sql: parser.parse(sql, "sqlite", sqlglot_dialect="sqlite").order for sql in sorted(golds)}
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
@@ -89,6 +103,30 @@ def test_the_scores_are_the_published_rules(run: Callable[[str, str], Rows | Non
     wanted = _WANTED[system]
     assert (ran, matched) == (wanted["ran"], wanted["matched"])
     assert shared == pytest.approx(wanted["soft_f1"], abs=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not _DATA.is_dir(), reason="the handed data is not beside the project")
+@pytest.mark.parametrize("system", sorted(_SPIDER))
+def test_spider_compares_results_as_its_script(
+    run: Callable[[str, str], Rows | None], orders: dict[str, OrderFacts | None], system: str
+) -> None:
+    """Under the preset `spider` each prediction matches exactly where the test-suite script says so."""
+    predictions = {
+        row["case_id"]: row["sql"] for row in _lines(_DATA / "predictions" / "spider_dev" / f"{system}.jsonl")
+    }
+    digest, matched = hashlib.sha256(), 0
+    for row in _lines(_DATA / "cases" / "spider_dev.jsonl"):
+        sql = row["gold"]["sqlite"]
+        gold, predicted = run(row["db"], sql), run(row["db"], predictions[row["id"]])
+        assert gold is not None
+        equal = False
+        if predicted is not None:
+            policy, order = resolve_policy(preset("spider"), facts=orders[sql], gold=gold.relation, probe=None)
+            equal = compare(gold.relation, predicted.relation, policy, order=order).verdict == "match"
+        matched += equal
+        digest.update(f"{row['id']} {int(equal)}\n".encode())
+    assert (matched, digest.hexdigest()) == (_SPIDER[system]["matched"], _SPIDER[system]["digest"])
 
 
 @pytest.mark.parametrize(
