@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from cases.errors import InputError
 from cases.verdicts import Verdict
@@ -101,7 +101,17 @@ def weighted(evidence: Evidence, ask: Ask | None, weights: Mapping[str, float]) 
     reason = f"{total:.0%} of the weight was measured"
     if absent:
         reason += f"; redistributed: {', '.join(f'{name} ({scores[name].reason})' for name in absent)}"
-    return Score(value, reason, (*present.items(), ("measured_weight", total)))
+    return Score(value, reason, (*present.items(), *_categories(present, weights), ("measured_weight", total)))
+
+
+def _categories(present: Mapping[str, float], weights: Mapping[str, float]) -> Iterator[tuple[str, float | None]]:
+    """Yield the weighted mean of each category over its metrics with a value, None where none has any."""
+    for category, members in CATEGORIES.items():
+        names = [name for metric in members if (name := metric.name.removeprefix("sqlas.")) in present]
+        total = math.fsum(weights[name] for name in names)
+        mean = math.fsum(weights[name] * present[name] for name in names) / total if total else None
+        if any(metric.name.removeprefix("sqlas.") in weights for metric in members):
+            yield f"category: {category}", mean
 
 
 def overall(evidence: Evidence, ask: Ask | None = None) -> Score:

@@ -51,9 +51,10 @@ statement with its white space collapsed.""",
 E(x) are the physical tables and the columns a text reads: names it makes itself do not count, stars are expanded.
 Speed is `efficiency_score` alone and no part of `execution_accuracy`. `overall` uses the weights of v1, or those of
 `--metric-option 'sqlas.overall.weights={execution_accuracy: 0.6, safety_score: 0.4}'`, which must sum to 1; the
-weight of a metric without a value goes to the others in proportion, and the reason names each of them. Personal
-columns come from the case, else from `sqlas.safety_score.pii_columns`, else SQLAS's list. `data_scan_efficiency`
-asks the engine how it would run the statement (`EXPLAIN`): a table read from end to end costs .3 where the plan has no
+weight of a metric without a value goes to the others in proportion, and the reason names each of them. Its parts
+have the mean of each category. `empty_result_penalty` goes by the gold, else by its option `expected_nonempty`.
+Personal columns come from the case, else from `sqlas.safety_score.pii_columns`, else SQLAS's list.
+`data_scan_efficiency` asks the engine how it would run the statement (`EXPLAIN`): a table read from end to end costs .3 where the plan has no
 condition on it and the statement no GROUP BY or LIMIT, so `WHERE 1 = 1` narrows nothing. SQLite's plan does not tell
 conditions, so a WHERE counts there. The details name what is read whole and what is looked up. A statement that the
 guard or the engine refuses has 0, one that ran without a plan (a view in MySQL) no value.""",

@@ -174,6 +174,22 @@ def test_the_weight_of_what_was_not_measured_goes_to_the_others(maker: Maker) ->
     assert score.value == pytest.approx(expected / measured)
 
 
+def test_categories_are_parts_of_the_overall_score(maker: Maker) -> None:
+    """Each category with weight is a part: the weighted mean of what was measured of it, None where nothing was."""
+    right = maker.make("SELECT name FROM customers", "SELECT name, email FROM customers")
+    details = dict(sqlas_overall.OVERALL.compute(right, None).details)
+    found = {name.removeprefix("category: "): value for name, value in details.items() if name.startswith("category: ")}
+    assert set(found) == set(sqlas_overall.CATEGORIES) - {"context quality", "result similarity"}
+    assert found["task success"] is None
+    assert found["safety"] == pytest.approx(
+        (float(details["read_only_compliance"]) + float(details["safety_score"])) / 2
+    )
+    second = dict(sqlas_overall.OVERALL_V2.compute(right, None).details)
+    assert {name for name in second if name.startswith("category: ")} == {
+        f"category: {name}" for name in sqlas_overall.CATEGORIES
+    }
+
+
 @pytest.mark.parametrize("row", _TABLE["refused"], ids=lambda row: row["why"])
 def test_options_that_are_none_are_refused(row: dict[str, Any]) -> None:
     """An unknown option, and a value its metric cannot use, stop the run before it begins, by name."""
