@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from dialect_adapters.explaining import PlanRules
     from dialect_adapters.transpile.causes import Difference
+    from dialect_adapters.transpile.spelling import Spelling
 
 
 class DuckdbAdapter:
@@ -60,6 +61,13 @@ class DuckdbAdapter:
         from dialect_adapters.duckdb.plan import PLANS
 
         return PLANS
+
+    @property
+    def spelling(self) -> Spelling:
+        """Return the engine's own words, for statements rewritten from other dialects."""
+        from dialect_adapters.duckdb.spelling import DuckdbSpelling
+
+        return DuckdbSpelling()
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:

@@ -177,6 +177,10 @@ class MysqlSpelling:
         """Return the number of characters; LENGTH counts bytes here."""
         return f"CHAR_LENGTH({value})"
 
+    def octets(self, value: str) -> str:
+        """Return the number of bytes."""
+        return f"OCTET_LENGTH({value})"
+
     def position(self, value: str, part: str) -> str:
         """Return where a part stands."""
         return f"LOCATE({part}, {value})"

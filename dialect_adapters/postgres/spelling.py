@@ -150,6 +150,10 @@ class PostgresSpelling:
         """Return the number of characters."""
         return f"LENGTH({value})"
 
+    def octets(self, value: str) -> str:
+        """Return the number of bytes."""
+        return f"OCTET_LENGTH({value})"
+
     def position(self, value: str, part: str) -> str:
         """Return where a part stands."""
         return f"STRPOS({value}, {part})"

@@ -229,7 +229,7 @@ def _length(writer: Pen, arguments: list[exp.Expr]) -> Written:
     """Write length(): of a blob made of text it counts bytes."""
     inner = arguments[0]
     if isinstance(inner, exp.Cast) and not writer.typed(inner).stores - BLOB:
-        return f"OCTET_LENGTH({writer.text(inner.this)})", Form.INT
+        return writer.spell.octets(writer.text(inner.this)), Form.INT
     return writer.spell.length(writer.text(arguments[0])), Form.INT
 
 

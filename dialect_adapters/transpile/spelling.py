@@ -115,6 +115,10 @@ class Spelling(Protocol):
         """Return a text's length in characters."""
         ...
 
+    def octets(self, value: str) -> str:
+        """Return a text's length in bytes of UTF-8."""
+        ...
+
     def position(self, value: str, part: str) -> str:
         """Return where a part stands in a text, from 1, 0 where nowhere."""
         ...

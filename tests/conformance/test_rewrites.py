@@ -37,11 +37,11 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     return snapshots_of([Found("people", (path,))])[0][0]
 
 
-@pytest.fixture(scope="module", params=["postgres", "mysql", "mariadb"])
+@pytest.fixture(scope="module", params=["postgres", "mysql", "mariadb", "duckdb"])
 def target(request: pytest.FixtureRequest, snapshot: Snapshot) -> Iterator[tuple[str, Sandbox, str]]:
     """Return an engine with the snapshot: its name, a running sandbox and the database."""
     engine = adapter(request.param)
-    provider = open_provider(engine.recipe, "docker", lambda _line: None, engine="auto", runtime="")
+    provider = open_provider(engine.recipe, "auto", lambda _line: None, engine="auto", runtime="")
     try:
         image = provider.prepare(engine, (snapshot,), lambda _line: None)
         sandbox = provider.start(engine, image, Mode.READ, "rewrites")
