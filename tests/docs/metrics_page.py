@@ -54,10 +54,11 @@ Speed is `efficiency_score` alone and no part of `execution_accuracy`. `overall`
 weight of a metric without a value goes to the others in proportion, and the reason names each of them. Its parts
 have the mean of each category. `empty_result_penalty` goes by the gold, else by its option `expected_nonempty`.
 Personal columns come from the case, else from `sqlas.safety_score.pii_columns`, else SQLAS's list.
-`data_scan_efficiency` asks the engine how it would run the statement (`EXPLAIN`): a table read from end to end costs .3 where the plan has no
-condition on it and the statement no GROUP BY or LIMIT, so `WHERE 1 = 1` narrows nothing. SQLite's plan does not tell
-conditions, so a WHERE counts there. The details name what is read whole and what is looked up. A statement that the
-guard or the engine refuses has 0, one that ran without a plan (a view in MySQL) no value.""",
+`data_scan_efficiency` asks the engine how it would run the statement (`EXPLAIN`): a table read from end to end costs
+.3 where the plan has no condition on it and the statement no GROUP BY or LIMIT, so `WHERE 1 = 1` narrows nothing.
+SQLite's plan does not tell conditions, so a WHERE counts there. The details name what is read whole and what is
+looked up. A statement that the guard or the engine refuses has 0, one that ran without a plan (a view in MySQL) no
+value.""",
     "bird": """\
 `soft_f1` pairs distinct rows in their order (the published script pairs them in the order of a hash),
 `soft_f1_any_order` pairs them at best. Both compare cells within a pair by membership, as published. `ves` and `r_ves`
