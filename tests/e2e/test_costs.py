@@ -7,9 +7,9 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import Ran
 from handed_data import SHARED, build_pack, needs_shared, read_jsonl
 
 SUITE = "spider.test_suite_accuracy"
@@ -66,18 +66,18 @@ def pack(tmp_path: Path) -> Path:
     return folder
 
 
-def _value(ran: Ran, metric: str) -> dict[str, float | None]:
+def _value(ran: Any, metric: str) -> dict[str, float | None]:
     """Return each case's value of a metric in results.jsonl."""
     return {result["case_id"]: result["scores"][metric]["value"] for result in ran.results}
 
 
-def _timings(ran: Ran) -> dict[str, dict]:
+def _timings(ran: Any) -> dict[str, dict]:
     """Return the timings by case."""
     lines = (ran.folder / "timings.jsonl").read_text(encoding="utf-8").splitlines()
     return {line["case_id"]: line for line in map(json.loads, lines)}
 
 
-def _run(cli: Callable[..., Ran], pack: Path, *options: str, name: str = "run") -> Ran:
+def _run(cli: Callable[..., Any], pack: Path, *options: str, name: str = "run") -> Any:
     """Run the pack on SQLite."""
     predictions = ("--predictions", str(pack / "predictions.jsonl"))
     return cli("run", str(pack), "--dialect", "sqlite", *predictions, *options, name=name)
@@ -164,7 +164,7 @@ def test_a_resumed_run_keeps_what_was_timed(cli, pack):
     assert "bird.ves" in resumed.out
 
 
-def _held(ran: Ran, clock: str) -> None:
+def _held(ran: Any, clock: str) -> None:
     """Hold every result's scores and rounds to what its verdict lets expect."""
     timings = _timings(ran)
     for result in ran.results:
