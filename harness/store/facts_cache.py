@@ -18,7 +18,8 @@ class FactsCache:
 
     def __init__(self, folder: Path | None) -> None:
         """Keep facts in `folder`, or not at all where it is None."""
-        self._files = None if folder is None else KeptFiles(folder, ".json")
+        # A folder that takes no facts takes no answers either, which say so.
+        self._files = None if folder is None else KeptFiles(folder, ".json", told=True)
 
     def of(self, *database: str) -> KeptFacts:
         """Return what is kept of texts against the database that these words name."""

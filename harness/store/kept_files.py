@@ -16,12 +16,12 @@ _log = logging.getLogger("sqlassay.gold")
 class KeptFiles:
     """Files under one folder (mode 0700). A folder that cannot be written costs speed, not the run."""
 
-    def __init__(self, folder: Path, suffix: str) -> None:
-        """Remove what killed runs left half-written."""
+    def __init__(self, folder: Path, suffix: str, *, told: bool = False) -> None:
+        """Remove what killed runs left half-written; where others tell of a full disk, it is `told` already."""
         self._folder = folder
         self._suffix = suffix
         self._drafts = folder / _DRAFTS
-        self._told = False
+        self._told = told
         _drop_drafts(self._drafts)
 
     def path(self, digest: str) -> Path:
