@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import types as sql
-from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
+from sqlalchemy.dialects.mysql.mariadb import INET4, INET6, MariaDBDialect
 
 from cases.relation import Kind
 from cases.snapshot import ColumnDef
@@ -22,4 +22,11 @@ def type_of(column: ColumnDef, keyed: bool) -> sql.TypeEngine[Any]:  # noqa: FBT
     return sql.Uuid() if column.kind is Kind.UUID else family_type_of(column, keyed)
 
 
-LOADING = Loading(MARIADB, names_of(MARIADB.engine), MariaDBDialect(), type_of, _NAMED_KINDS)
+LOADING = Loading(
+    MARIADB,
+    names_of(MARIADB.engine),
+    MariaDBDialect(),
+    type_of,
+    _NAMED_KINDS,
+    {"inet4": INET4, "inet6": INET6, "vector": sql.VARBINARY},
+)

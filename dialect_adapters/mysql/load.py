@@ -6,13 +6,14 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pymysql
 from sqlalchemy import create_engine
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.pool import StaticPool
+from sqlalchemy.types import VARBINARY, TypeEngine
 
 from cases.catalog import Catalog
 from cases.errors import InputError
@@ -49,17 +50,21 @@ def names_of(engine: str) -> NameRules:
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """How one flavour is loaded: its types, what its type names mean, and who spells its DDL."""
+    """How one flavour is loaded: its types, what its type names mean, and who spells its DDL.
+
+    `unknown` are types of the server's, by name, that SQLAlchemy does not know and how it may read them.
+    """
 
     flavour: Flavour
     names: NameRules
     spelled: Dialect
     type_of: TypeMap
     named_kinds: Mapping[str, Kind]
+    unknown: Mapping[str, type[TypeEngine[Any]]]
 
 
 NAMES = names_of(MYSQL.engine)
-LOADING = Loading(MYSQL, NAMES, mysql.dialect(), type_of, NAMED_KINDS)
+LOADING = Loading(MYSQL, NAMES, mysql.dialect(), type_of, NAMED_KINDS, {"vector": VARBINARY})
 _ROW = re.compile(r" at row (\d+)")
 
 
@@ -216,6 +221,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> Catalo
         version = connection.get_server_info()  # type: ignore[no-untyped-call]
     driver = f"{loading.flavour.driver}://"
     engine = create_engine(driver, creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool)
+    engine.dialect.ischema_names = {**engine.dialect.ischema_names, **loading.unknown}  # type: ignore[attr-defined]
     tables = tuple(replace(table, name=table.name.lower()) for table in snapshot.tables)
     try:
         with engine.connect() as reflected:
