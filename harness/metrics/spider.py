@@ -135,7 +135,8 @@ def hardness(parts: Parts) -> str:
     # The published count takes a NOT, and the words between HAVING's conditions, for aggregates; levels are kept so.
     aggregates = sum(bool(name) for name, _ in (*parts.select, *parts.order_by)) + parts.order_aggregates
     aggregates += sum(unit.negated for unit in (*parts.where, *parts.having)) + len(parts.having_by)
-    others = (aggregates > 1) + (len(parts.select) > 1) + (len(parts.where) > 1) + (len(parts.group_by) > 1)
+    conditions = len(parts.where) + len(parts.where_by)
+    others = (aggregates > 1) + (len(parts.select) > 1) + (conditions > 1) + (len(parts.group_by) > 1)
     if nested == 0 and first <= 1 and others == 0:
         return "easy"
     if nested == 0 and ((others <= 2 and first <= 1) or (first <= 2 and others < 2)):

@@ -214,7 +214,7 @@ class _Reader:
         return self._conditions(at + 1, known) if self._is(at, clause) else (at, [])
 
     def _conditions(self, at: int, known: list[str]) -> tuple[int, list[Any]]:
-        """Read conditions and the words between them, in turn."""
+        """Read conditions and the words between them; a condition in a word's place is taken for one."""
         found: list[Any] = []
         while at < len(self._words):
             at, left = self._value(at, known)
@@ -233,8 +233,8 @@ class _Reader:
             if at < len(self._words) and self._words[at] in ("and", "or"):
                 found.append(self._words[at])
                 at += 1
-            elif at < len(self._words):
-                raise UnreadError(f"'{self._words[at]}' stands where AND or OR may")
+        if any(isinstance(unit, str) for unit in found[::2]):
+            raise UnreadError("two conditions stand side by side")
         return at, found
 
     def _compared(self, at: int, known: list[str]) -> tuple[int, Any]:
@@ -275,11 +275,11 @@ class _Reader:
             at += 1
         return at, found
 
-    def _order(self, at: int, known: list[str]) -> tuple[int, tuple[str, list[Value]]]:
-        """Read ORDER BY where it stands here; of several directions the last one counts."""
+    def _order(self, at: int, known: list[str]) -> tuple[int, tuple[str, list[Value]] | None]:
+        """Read ORDER BY where it stands here, with or without keys; of several directions the last one counts."""
         found: list[Value] = []
         if not self._is(at, "order"):
-            return at, ("", found)
+            return at, None
         at, direction = self._need(at + 1, "by"), "asc"
         while at < len(self._words) and self._words[at] not in _CLAUSES and self._words[at] not in (")", ";"):
             at, value = self._value(at, known)

@@ -61,7 +61,7 @@ def clauses(query: Facts, same: Mapping[str, str]) -> Facts:
 
 def _clauses(query: Facts, same: Mapping[str, str]) -> Facts:
     """Return the clauses of a query, columns under the names of the outermost one's tables, as in the script."""
-    direction, order = query["order"]
+    direction, order = query["order"] or ("", [])
     facts: Facts = {
         "select": [[name, _text(value, same)] for name, value in query["select"][1]],
         "tables": sorted(
@@ -69,15 +69,16 @@ def _clauses(query: Facts, same: Mapping[str, str]) -> Facts:
         ),
         "derived": [],
         "group_by": [same.get(column, column) for _, column, _ in query["group"]],
-        "order_by": [["", _text(value, same)] for value in order],
+        # An ORDER BY without keys is one all the same.
+        "order_by": [["", _text(value, same)] for value in order] or ([["", ""]] if direction else []),
         "order_aggregates": sum(bool(each[0]) for _, *pair in order for each in pair if each is not None),
-        "direction": direction if order else "",
+        "direction": direction,
         "limit": query["limit"],
         "sets": [],
     }
     for name in ("on", "where", "having"):
         facts[name] = [_unit(unit, same) for unit in query[name][::2]]
-        facts[f"{name}_by"] = query[name][1::2]
+        facts[f"{name}_by"] = [word if isinstance(word, str) else repr(word) for word in query[name][1::2]]
     if query["set"] is not None:
         facts["sets"] = [[query["set"][0], _clauses(query["set"][1], same)]]
     return facts
