@@ -276,6 +276,7 @@ class GrammarRules:
     (a domain's CHECK); empty = any. `cte_scope` says which CTEs of one WITH a query in it sees. A utility's group
     `setting` names no object; where a pack limits what is visible, only those pass and those whose `table` is visible,
     unless `others` says that they tell of other objects; nor is a call of `catalogue_functions` let through then.
+    `file_tables` is a regex of names that the engine takes for files where no table has them ("" = it never does).
     `spellings` say how the parser reads what it does not know of the engine's INSERT, UPDATE, CREATE, ALTER and so on.
     """
 
@@ -315,6 +316,7 @@ class GrammarRules:
     cte_scope: CteScope = "earlier"
     catalogue_functions: frozenset[str] = frozenset()
     spellings: Spellings = Spellings()
+    file_tables: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,5 +73,6 @@ RULES = GrammarRules(
     escape_prefixes=("e",),
     dash_comment_ends="\n\r",
     spellings=SPELLINGS,
+    file_tables=r"[^\w\s$\"-]",
 )
 """The rules: allow-lists are data, names are lower-case."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
@@ -127,6 +128,8 @@ def table_trouble(name: str, schema: str | None, names: Names) -> Trouble | None
         return None
     if system:
         return f"'{full}' belongs to the system", "table"
+    if rules.file_tables and name not in names.tables and re.search(rules.file_tables, full):
+        return f"'{full}' may be a file", "table"
     if names.catalog is None and not (schema or "").isascii():
         return f"'{full}' may fold to a schema of the system", "table"
     if names.catalog is None:

@@ -27,7 +27,7 @@ _TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "guard.yaml").re
 _CHANGES = yaml.safe_load((Path(__file__).parents[1] / "tables" / "changes.yaml").read_text(encoding="utf-8"))
 _SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 _NEEDS_SHARED = pytest.mark.skipif(not _SHARED.is_dir(), reason="needs ../shared/data beside the repository")
-_SCHEMAS = {"postgres": "public", "mysql": "shop", "mariadb": "shop", "sqlite": None}
+_SCHEMAS = {"postgres": "public", "mysql": "shop", "mariadb": "shop", "sqlite": None, "duckdb": None}
 _EXTRA = {"t": ("id", "v"), "v_sales": ("id", "amount"), "mv_sales": ("id", "amount")}
 _HIDDEN = {"eval.gold", "evalx.gold", "gold_answers"}
 
