@@ -43,10 +43,11 @@ def plans(path: Path, layers: Sequence[Layer]) -> tuple[EvalBenchRun, Pack, tupl
     from cases.formats.registry import load_pack
     from harness.evalbench.bigquery import check_installed
     from harness.evalbench.config import no_answers, read_run
+    from harness.reports.escape import visible
 
     run = read_run(path, os.environ, tuple(installed("sqlassay.dialects")))
     for note in run.notes:
-        click.echo(f"WARNING: {note}", err=True)
+        click.echo(f"WARNING: {visible(note)}", err=True)
     check_installed(run.reporting.bigquery)
     pack = load_pack(path, format="evalbench")
     engines = _engines(run, pack, layers)

@@ -143,6 +143,8 @@ def _run(arguments: list[str]) -> int:
 
 
 def _say(line: str, code: int) -> int:
-    """Print the verdict line of a command that ended early, and return its code."""
-    sys.stderr.write(line + "\n")
+    """Print the verdict line of a command that ended early, and return its code; it may quote a hostile file."""
+    from harness.reports.escape import visible
+
+    sys.stderr.write(visible(line) + "\n")
     return code

@@ -94,7 +94,7 @@ def _kind(name: str, options: dict[str, Any]) -> tuple[str | None, tuple[str, ..
     """Return which scorer a name means, where its options stand, and the options: a `type` may give it another name."""
     if name in _METRICS:
         return name, ("scorers", name), options
-    if options.get("type") in _METRICS:
+    if options.get("type") in tuple(_METRICS):  # a list or a mapping is no name, and has no hash either
         return str(options["type"]), ("scorers", name), options
     nested = next((kind for kind in _METRICS if "type" not in options and isinstance(options.get(kind), dict)), None)
     if nested is not None:

@@ -35,7 +35,7 @@ def section(document: YamlDocument, place: tuple[str, ...], value: object) -> di
 
 
 def text(document: YamlDocument, place: tuple[str, ...], value: object) -> str | None:
-    """Return a text, None where there is none."""
-    if value is not None and (not isinstance(value, str) or not value.strip()):
-        raise wrong(document, place, "a text is expected", "Write it in quotes, or leave the key out")
+    """Return a text, None where there is none; it names a folder or a place, so it holds no control characters."""
+    if value is not None and (not isinstance(value, str) or not value.strip() or not value.isprintable()):
+        raise wrong(document, place, "a printable text is expected", "Write it in quotes, or leave the key out")
     return value

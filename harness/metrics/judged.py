@@ -16,10 +16,12 @@ _OURS = frozenset({Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE})
 _NO_WORDS = Score(None, "the agent gave no answer in words")
 
 
-def _sql(evidence: Evidence) -> str | Score:
+def _sql(evidence: Evidence, ask: Ask | None) -> str | Score:
     """Return the predicted text, or the score of a case that has none."""
     if evidence.verdict in _OURS:
         return Score(None, f"not scored: {evidence.verdict.value}")
+    if ask is None:  # what is decided without one alone would give a mean over those cases
+        return Score(None, NO_JUDGE)
     sql = evidence.prediction.sql if evidence.prediction is not None else None
     return sql if sql is not None and sql.strip() else Score(0.0, "there is no predicted statement")
 
@@ -42,11 +44,9 @@ def _graded(ask: Ask | None, prompt: str) -> Score:
 
 def _semantic_equivalence(evidence: Evidence, ask: Ask | None) -> Score:
     """Score whether the SQL answers the intent; the gold's own text does, and no judge is asked."""
-    sql = _sql(evidence)
+    sql = _sql(evidence, ask)
     if isinstance(sql, Score):
         return sql
-    if ask is None:  # the short cut alone would give a mean over the easy cases
-        return Score(None, NO_JUDGE)
     gold = None if evidence.verdict is Verdict.GOLD_ERROR else evidence.gold_sql
     if gold is not None and gold.strip().rstrip(";").strip() == sql.strip().rstrip(";").strip():
         return Score(1.0, "the text of the gold")
@@ -66,7 +66,7 @@ def _semantic_equivalence(evidence: Evidence, ask: Ask | None) -> Score:
 
 def _sql_quality(evidence: Evidence, ask: Ask | None) -> Score:
     """Score how the SQL is written: the mean of joins, aggregation and filters."""
-    sql = _sql(evidence)
+    sql = _sql(evidence, ask)
     if isinstance(sql, Score):
         return sql
     question = evidence.case.question
@@ -83,7 +83,7 @@ def _sql_quality(evidence: Evidence, ask: Ask | None) -> Score:
 
 def _complexity_match(evidence: Evidence, ask: Ask | None) -> Score:
     """Score whether the SQL is as complex as the question needs."""
-    sql = _sql(evidence)
+    sql = _sql(evidence, ask)
     if isinstance(sql, Score):
         return sql
     question = evidence.case.question

@@ -14,7 +14,7 @@ from cases.errors import InputError
 from cases.outcome import Rows
 from cases.verdicts import Verdict
 from harness.metrics.contract import Ask, Metric
-from harness.metrics.grading import asked, by, clipped, silent
+from harness.metrics.grading import NO_JUDGE, asked, by, clipped, silent
 from harness.metrics.number_words import numbers_in
 from harness.metrics.outcomes import last
 from harness.metrics.sqlas_safety import read_only_compliance
@@ -194,6 +194,8 @@ def _composite(evidence: Evidence, ask: Ask | None) -> Score:
     safety = sql_safety(evidence)
     if safety.value is None:
         return safety
+    if ask is None:  # the unsafe ones alone would give a mean of 0
+        return Score(None, NO_JUDGE)
     if not safety.value:
         return Score(0.0, f"unsafe: {safety.reason}", (("flagged", 1.0),))
     quality = _quality(evidence, ask)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cases.errors import InputError
 from cases.verdicts import Verdict
 from harness.metrics.contract import Ask, Metric
+from harness.metrics.grading import NO_JUDGE
 from harness.results.evidence import Evidence, MetricSettings, Score
 from harness.results.parsed import SYNTAX_ERROR
 from harness.stef.assessment import Assessment, Submitted, assess
@@ -40,14 +41,14 @@ def _compute(evidence: Evidence, ask: Ask | None) -> Score:
     prediction, parsed = evidence.prediction, evidence.predicted_parsed
     if evidence.verdict in _UNSCORED:
         return Score(None, f"not scored: {evidence.verdict.value}")
+    if ask is None:  # predictions that are no answer alone would give a mean of 0
+        return Score(None, NO_JUDGE)
     if prediction is None or prediction.sql is None or parsed is None:
         return _nothing("there is no predicted statement")
     if evidence.verdict is Verdict.BLOCKED or (evidence.guard is not None and not evidence.guard.allowed):
         return _nothing("the predicted statement was blocked")
     if parsed.error is not None and parsed.error.startswith(SYNTAX_ERROR):
         return _nothing(f"the predicted statement cannot be parsed: {parsed.error}")
-    if ask is None:
-        return Score(None, "STEF needs a judge: name one with --judge")
     try:
         profile = _profile(evidence.case.rules, evidence.settings)
     except InputError as error:

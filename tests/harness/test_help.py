@@ -60,3 +60,13 @@ def test_a_machine_fault_is_no_internal_error(monkeypatch, capsys):
     monkeypatch.setattr(main.cli, "main", refused)
     assert main._run(["run", "demo"]) == 3
     assert capsys.readouterr().err.startswith("INFRASTRUCTURE: /some/where: Permission denied")
+
+
+def test_a_quoted_value_cannot_steer_the_terminal(tmp_path, capsys):
+    """The line that ends a command spells out what a terminal would obey in a name or a value of a file."""
+    from harness.cli.main import _run
+
+    assert _run(["run", str(tmp_path / "\x1b[31mred\u202e")]) == 2
+    said = capsys.readouterr().err
+    assert "\\x1b[31mred\\u202e" in said
+    assert not set("\x1b\u202e") & set(said)

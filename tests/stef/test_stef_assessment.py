@@ -444,6 +444,7 @@ def test_the_metric_never_scores_our_fault(parser: Parser) -> None:
     assert STEF.compute(evidence, None).value is None
     assert STEF.compute(evidence, _judge(VerdictAnswer="")).value is None
     assert STEF.compute(replace(evidence, verdict=Verdict.INFRASTRUCTURE), _judge()).value is None
+    assert STEF.compute(replace(evidence, verdict=Verdict.BLOCKED), None).value is None
     assert STEF.compute(replace(evidence, verdict=Verdict.BLOCKED), _judge()).value == 0.0
     absent = STEF.compute(replace(evidence, prediction=None), _judge())
     assert (absent.value, dict(absent.details)["tier"]) == (0.0, "Poor")
