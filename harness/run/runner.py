@@ -210,7 +210,7 @@ def _gold_phase(config: RunConfig, cases: Sequence[Case], bench: Bench, book: Bo
             for line in _traces(pool.drift):
                 screen.notice(line)
             raise
-    book.problem([*_traces(pool.drift), *_broken_alternatives(cases, answers)])
+    book.problem([*_traces(pool.drift), *_broken_alternatives(cases, answers), *_broken_elsewhere(cases, answers)])
     return answers
 
 
@@ -248,6 +248,14 @@ def _broken_alternatives(cases: Sequence[Case], answers: Answers) -> Iterator[st
                 # A fault of ours is told where it decides a result, and is gone once that is asked again.
                 if not answer.usable and not answer.infrastructure:
                     yield f"case {case.id}: accepted gold {number} of {len(gold)} failed: {answer.failure}"
+
+
+def _broken_elsewhere(cases: Sequence[Case], answers: Answers) -> Iterator[str]:
+    """Say on which further snapshots no gold of a case gave rows: its suite cannot be decided there."""
+    for case in cases:
+        for snapshot, gold in _suite(case, answers):
+            if gold and not any(answer.usable for answer in gold):
+                yield f"case {case.id}: gold failed on its further snapshot {snapshot}: {gold[0].failure}"
 
 
 def _prediction_phase(

@@ -100,6 +100,9 @@ def test_a_suite_finds_what_one_snapshot_hides(cli, pack):
     reasons = {result["case_id"]: result["scores"][SUITE]["reason"] for result in ran.results}
     assert reasons["fooled"] == "they differ on mixed"
     assert reasons["gold fails there"].startswith("not decided on mixed: ")
+    assert [line.partition(": error")[0] for line in ran.summary["problems"]] == [
+        "case gold fails there: gold failed on its further snapshot mixed"
+    ]
     again = cli("rescore", str(ran.folder), "--policy", "strict")
     assert "0 differ" in again.out, again.out + again.err
 
