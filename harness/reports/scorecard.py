@@ -11,6 +11,7 @@ from harness.reports import figures
 from harness.reports.files import Json, write_json
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import RunResult
+from harness.results.trials import Passing, passing
 
 NAME = "scorecard.json"
 _TOOL = ("tool_name", "tool", "name")
@@ -63,7 +64,7 @@ def _trials(scored: dict[str, list[CaseResult]]) -> dict[str, Json]:
     k = min((len(trials) for trials in outcomes), default=0)
     total = sum(len(trials) for trials in outcomes)
     if not k:
-        return {"k": 0, "n": 0, "pass@k": None, "pass^k": None, "pass_rate": None}
+        return {"k": 0, "n": 0, "pass@k": None, "pass^k": None, "pass_rate": None, "estimates": []}
     even = all(len(trials) == k for trials in outcomes)
     return {
         "k": k,
@@ -71,6 +72,16 @@ def _trials(scored: dict[str, list[CaseResult]]) -> dict[str, Json]:
         "pass@k": sum(any(trials) for trials in outcomes) / len(outcomes) if even else None,
         "pass^k": sum(all(trials) for trials in outcomes) / len(outcomes) if even else None,
         "pass_rate": sum(sum(trials) for trials in outcomes) / total,
+        "estimates": [_estimate(found) for found in passing(outcomes)],
+    }
+
+
+def _estimate(found: Passing) -> dict[str, Json]:
+    """Return the unbiased estimates for one k, each with its interval."""
+    return {
+        "k": found.k,
+        "pass@k": {"value": found.some, "low": found.some_interval[0], "high": found.some_interval[1]},
+        "pass^k": {"value": found.every, "low": found.every_interval[0], "high": found.every_interval[1]},
     }
 
 

@@ -40,7 +40,8 @@ The agent's `steps` are what it tells of its tool calls (`tool_name` or `tool`, 
 `expected_tools` must all be called, in any order. `sql_safety` is of the statement that is judged, not of those within
 steps. `correct_answer` finds whole numbers, in digits or in words (an 18 is no 8, `eight` is one), and whole words. A
 judge that has not enough information gives no score. `composite` is 0 for what is unsafe, however well it reads, and
-its part `flagged` is 1 below 0.7. pass@k, pass^k and the pass rate of `--trials` are in scorecard.json.""",
+its part `flagged` is 1 below 0.7. pass@k, pass^k and the pass rate of `--trials` are in scorecard.json,
+and there, as `estimates`, both for every smaller k too: the mean over all choices of k trials, with its interval.""",
     "evalbench": """\
 Scores go from 0 to 100. A `_compat` metric is the number EvalBench 1.20 itself prints, the other one what its
 document says. `consistency` compares the trials of a case (`--trials`). Recall is the share of the gold's rows,

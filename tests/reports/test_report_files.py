@@ -214,7 +214,12 @@ def test_scorecard_counts_patterns_and_trials(tmp_path: Path) -> None:
     scorecard.write(run(*rows), tmp_path)
     page = read(tmp_path, scorecard.NAME)
     assert (page["patterns_passed"], page["patterns_total"], page["not_scored"]) == (1, 2, ["c"])
+    estimates = page["trials"].pop("estimates")
     assert page["trials"] == {"k": 2, "n": 2, "pass@k": 1.0, "pass^k": 0.5, "pass_rate": 0.75}
+    assert [(one["k"], one["pass@k"]["value"], one["pass^k"]["value"]) for one in estimates] == [
+        (1, 0.75, 0.75),
+        (2, 1.0, 0.5),
+    ]
     assert [pattern["passed"] for pattern in page["patterns"]] == [True, False, None]
     assert page["patterns"][0]["duration_ms"] == 500.0
     assert page["patterns"][1]["feedback"]["correct_answer"] == 0.5
