@@ -9,7 +9,7 @@ from cases.case import Case
 from cases.errors import InputError
 from dialect_adapters.contract import Adapter
 from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import Readable
+from dialect_adapters.transpile.rewrite import Readable, rewritable
 from harness.crossing import crossed
 from harness.desk import Desk
 from harness.gold import answer_statement
@@ -25,13 +25,15 @@ def source_of(case: Case, dialect: str) -> str | None:
     """
     if case.out_of_scope or case.query_type != "dql" or case.gold.get(dialect):
         return None
-    return next((name for name, texts in case.gold.items() if texts and _readable(name)), None)
+    lenders = [name for name, texts in case.gold.items() if texts and _rewritable(name)]
+    # SQLite's is read whole; of the others only what every engine has.
+    return min(lenders, key=lambda name: not isinstance(adapter(name), Readable), default=None)
 
 
-def _readable(name: str) -> bool:
+def _rewritable(name: str) -> bool:
     """Return whether statements of this dialect can be rewritten."""
     try:
-        return isinstance(adapter(name), Readable)
+        return rewritable(adapter(name))
     except InputError:  # gold of an engine that is not installed here is no gold to borrow
         return False
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dialect_adapters.taking import TakingRules
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
+    from dialect_adapters.transpile.telling import Habits, Telling
 
 
 class MysqlAdapter:
@@ -56,6 +57,20 @@ class MysqlAdapter:
         from dialect_adapters.mysql.taking import TAKING
 
         return TAKING
+
+    @property
+    def habits(self) -> Habits:
+        """Return how MySQL means what other engines write alike."""
+        from dialect_adapters.transpile.telling import Habits
+
+        return Habits("mysql", whole_division=False, days_between=False, skips_nulls=False)
+
+    @property
+    def telling(self) -> Telling:
+        """Return the words for statements of other engines than SQLite."""
+        from dialect_adapters.mysql.telling import MysqlTelling
+
+        return MysqlTelling()
 
     @property
     def spelling(self) -> Spelling:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dialect_adapters.taking import TakingRules
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
+    from dialect_adapters.transpile.telling import Habits, Telling
 
 
 class PostgresAdapter:
@@ -60,6 +61,20 @@ class PostgresAdapter:
         from dialect_adapters.postgres.taking import TAKING
 
         return TAKING
+
+    @property
+    def habits(self) -> Habits:
+        """Return how Postgres means what other engines write alike."""
+        from dialect_adapters.transpile.telling import Habits
+
+        return Habits("postgres", whole_division=True, days_between=True, skips_nulls=True)
+
+    @property
+    def telling(self) -> Telling:
+        """Return the words for statements of other engines than SQLite."""
+        from dialect_adapters.postgres.telling import PostgresTelling
+
+        return PostgresTelling()
 
     @property
     def spelling(self) -> Spelling:

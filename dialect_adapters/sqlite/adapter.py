@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dialect_adapters.sqlite.determinism import Probe
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.facts import SchemaFacts
+    from dialect_adapters.transpile.telling import Telling
 
 
 class SqliteAdapter:
@@ -58,6 +59,13 @@ class SqliteAdapter:
         from dialect_adapters.sqlite.state import STATE
 
         return STATE
+
+    @property
+    def telling(self) -> Telling:
+        """Return the words for statements of other engines."""
+        from dialect_adapters.sqlite.telling import SqliteTelling
+
+        return SqliteTelling()
 
     def read_query(self, sql: str, facts: SchemaFacts) -> exp.Expr:
         """Return a query as a typed tree, to be written for other engines; raises Refused."""

@@ -9,9 +9,12 @@ from sqlglot import exp
 
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter
+from dialect_adapters.transpile.common import read_common
 from dialect_adapters.transpile.facts import Refused, SchemaFacts
+from dialect_adapters.transpile.retelling import Retelling
 from dialect_adapters.transpile.snapshot_facts import snapshot_facts
 from dialect_adapters.transpile.spelling import Spelling
+from dialect_adapters.transpile.telling import Retold, Tells
 from dialect_adapters.transpile.writing import Writer
 
 
@@ -49,6 +52,8 @@ def rewrite(sql: str, snapshot: Snapshot, source: Adapter, target: Adapter) -> R
     """
     if source.name == target.name:
         return Rewritten(sql)
+    if isinstance(source, Retold):
+        return _retold(sql, snapshot, source, target)
     if not isinstance(source, Readable):
         return Rewritten(None, f"statements of {source.name} are not rewritten")
     if not isinstance(target, Spelled):
@@ -59,3 +64,21 @@ def rewrite(sql: str, snapshot: Snapshot, source: Adapter, target: Adapter) -> R
         return Rewritten(None, str(refusal))
     except RecursionError:
         return Rewritten(None, "it is nested too deeply")
+
+
+def _retold(sql: str, snapshot: Snapshot, source: Retold, target: Adapter) -> Rewritten:
+    """Return a statement of an engine other than SQLite as the target has to say it, or the reason why not."""
+    if not isinstance(target, Tells):
+        return Rewritten(None, f"nothing is retold for {target.name}")
+    habits = source.habits
+    try:
+        return Rewritten(Retelling(habits, target.telling).statement(read_common(sql, snapshot, habits)))
+    except Refused as refusal:
+        return Rewritten(None, str(refusal))
+    except RecursionError:
+        return Rewritten(None, "it is nested too deeply")
+
+
+def rewritable(source: Adapter) -> bool:
+    """Return whether statements of an engine can be written for others."""
+    return isinstance(source, (Readable, Retold))

@@ -51,3 +51,31 @@ def test_growth_has_an_end(tmp_path, dialect, expression):
     )
     assert time.process_time() - started < 10
     assert made.sql is None or len(made.sql) < 4_000_000
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        f"GREATEST({', '.join(['n'] * 60)})",
+        nested("DATE_ADD(", ", INTERVAL 1 MONTH)", "d"),
+        nested("TIMESTAMPDIFF(MONTH, ", ", d)", "d"),
+        nested("CONCAT(", ", s)"),
+        nested("(", " <=> n)", "n"),
+        nested("LEFT(", ", 2)"),
+        nested("(", " / n)", "n"),
+        "(" * 3000 + "n" + ")" * 3000,
+    ],
+)
+def test_what_is_retold_has_an_end(tmp_path, expression):
+    """Statements of a server, some of whose parts are said several times: written or refused within seconds."""
+    file = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(
+            "CREATE TABLE t (n INTEGER, s TEXT, d DATE); INSERT INTO t VALUES (1, '2', '2024-01-01');"
+        )
+    snapshot = snapshots_of([Found("t", (file,), declared=True)])[0][0]
+    for target in ("sqlite", "postgres"):
+        started = time.process_time()
+        made = rewrite(f"SELECT {expression} FROM t", snapshot, adapter("mysql"), adapter(target))
+        assert time.process_time() - started < 10
+        assert made.sql is None or len(made.sql) < 5_000_000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -180,6 +181,50 @@ def test_every_dialect_probe_is_explained(cli, tmp_path, predict):
     causes = [pair["found"]["cause"] for case in result["cases"] for pair in case["pairs"] if pair["found"]]
     assert len(causes) >= 10
     assert "other" not in causes
+
+
+REFUSED = {"postgres": {"sqlite": 6, "mysql": 5}, "mysql": {"sqlite": 6, "postgres": 5}}
+"""How many of the shop's 94 golds are refused: JSON, a computed SUBSTRING, a list in order for SQLite."""
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["postgres", "mysql"])
+def test_the_shops_gold_of_a_server_is_retold_for_the_others(cli, tmp_path, source):
+    """Whatever is not refused gives the rows that the source's own engine gives."""
+    others = list(REFUSED[source])
+    dialects = ",".join([source, *others])
+    ran = cli("crosscheck", "shop", "--dialects", dialects, "--predict", "transpile", "--out", str(tmp_path / "out"))
+    assert ran.code == 0, ran.out
+    result = found(tmp_path / "out")
+    pairs = [pair for case in result["cases"] for pair in case["pairs"] if pair["one"] == source]
+    counted = {other: Counter(pair["agreement"] for pair in pairs if pair["other"] == other) for other in others}
+    assert counted == {other: {"agree": 94 - refused, "not run": refused} for other, refused in REFUSED[source].items()}
+
+
+@pytest.mark.docker
+def test_a_run_borrows_gold_of_a_server(cli, tmp_path):
+    """Gold of Postgres alone judges an agent on SQLite where its rows, retold, are the same on both; else why not."""
+    folder = pack(tmp_path / "pack")
+    gold = {
+        "upper": "SELECT name FROM people WHERE name ILIKE 'a%'",
+        "fold": "SELECT name FROM people WHERE name LIKE 'A%'",
+        "regex": "SELECT name FROM people WHERE name ~ '^A'",
+    }
+    cases = [
+        {"id": name, "question": "?", "snapshot": "people", "gold": {"postgres": sql}} for name, sql in gold.items()
+    ]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    file = tmp_path / "answers.jsonl"
+    answers = [{"case_id": name, "sql": "SELECT name FROM people WHERE name LIKE 'A%'"} for name in gold]
+    file.write_text("".join(json.dumps(answer) + "\n" for answer in answers), encoding="utf-8")
+    ran = cli("run", str(folder), "--predictions", str(file), "--transpile-gold")
+    assert ran.verdicts == {"upper": "match", "fold": "mismatch", "regex": "unavailable"}
+    assert {one["case_id"]: one["gold_status"] for one in ran.results} == {
+        "upper": "transpiled-verified", "fold": "transpiled-verified", "regex": "unavailable",
+    }  # fmt: skip
+    (reason,) = [one["reason"] for one in ran.results if one["case_id"] == "regex"]
+    assert "the postgres gold cannot be rewritten: RegexpLike" in reason
 
 
 @pytest.mark.docker

@@ -41,7 +41,9 @@ def test_only_the_same_rows_verify(native, other, status, reason):
     [
         ({"gold": {"sqlite": "SELECT 1"}}, "sqlite"),
         ({"gold": {"sqlite": "SELECT 1", "mysql": "SELECT 1"}}, None),
-        ({"gold": {"postgres": "SELECT 1"}}, None),
+        ({"gold": {"postgres": "SELECT 1"}}, "postgres"),
+        ({"gold": {"postgres": "SELECT 1", "sqlite": "SELECT 1"}}, "sqlite"),
+        ({"gold": {"duckdb": "SELECT 1"}}, None),
         ({"gold": {"no such engine": "SELECT 1"}}, None),
         ({"gold": {"sqlite": "DELETE FROM t"}, "query_type": "dml"}, None),
         ({"gold": {"sqlite": "SELECT 1"}, "out_of_scope": True}, None),

@@ -1,0 +1,160 @@
+"""SQLite's words for statements of other engines: dates are ISO text, truth is a number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_FIELDS = frozenset("YmdHMSjw%")
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_WHOLE = re.compile(r"-?\d+")
+
+
+class SqliteTelling:
+    """Written for SQLite 3.38 and later."""
+
+    grammar = "sqlite"
+    booleans = False
+    full_join = True
+    ordered_lists = False
+    null_words = True
+    limit_in = True
+
+    def day(self, value: str) -> str:
+        """Return the day."""
+        return f"date({value})"
+
+    def moment(self, value: str) -> str:
+        """Return the moment."""
+        return f"datetime({value})"
+
+    def today(self) -> str:
+        """Return today."""
+        return "date('now')"
+
+    def now(self) -> str:
+        """Return the present moment."""
+        return "datetime('now')"
+
+    def moved(self, value: str, amount: str, unit: str, *, day: bool) -> str:
+        """Return a moved date: SQLite runs over the end of a shorter month, so the lesser of two ways is taken."""
+        call = "date" if day else "datetime"
+        if unit not in _MONTHS:
+            times, word = (7, "day") if unit == "week" else (1, unit)
+            return f"{call}({value}, {_modifier(amount, times, word)})"
+        over = f"date({value}, {_modifier(amount, _MONTHS[unit], 'month')})"
+        last = f"date({value}, 'start of month', {_modifier(amount, _MONTHS[unit], 'month')}, '+1 month', '-1 day')"
+        found = f"min({over}, {last})"
+        return found if day else f"({found} || ' ' || time({value}))"
+
+    def started(self, value: str, unit: str) -> str:
+        """Return the start of a unit."""
+        if unit == "week":
+            return f"datetime({value}, 'start of day', '-6 days', 'weekday 1')"
+        if unit == "quarter":
+            back = f"'-' || ((strftime('%m', {value}) - 1) % 3) || ' months'"
+            return f"datetime({value}, 'start of month', {back})"
+        if unit in ("year", "month", "day"):
+            return f"datetime({value}, 'start of {unit}')"
+        shape = {"hour": "%Y-%m-%d %H:00:00", "minute": "%Y-%m-%d %H:%M:00", "second": "%Y-%m-%d %H:%M:%S"}[unit]
+        return f"strftime('{shape}', {value})"
+
+    def part(self, value: str, name: str) -> str | None:
+        """Return a part."""
+        letters = {"year": "Y", "month": "m", "day": "d", "hour": "H", "minute": "M", "second": "S", "doy": "j"}
+        letters |= {"dow": "w", "epoch": "s"}
+        if name in letters:
+            return f"CAST(strftime('%{letters[name]}', {value}) AS INTEGER)"
+        written = {
+            "quarter": f"((strftime('%m', {value}) + 2) / 3)",
+            "isodow": f"((strftime('%w', {value}) + 6) % 7 + 1)",
+            "week": f"((strftime('%j', date({value}, '-3 days', 'weekday 4')) - 1) / 7 + 1)",
+        }
+        return written.get(name)
+
+    def days(self, one: str, other: str) -> str:
+        """Return the days between two days."""
+        return f"CAST(julianday({one}) - julianday({other}) AS INTEGER)"
+
+    def seconds(self, one: str, other: str) -> str:
+        """Return the seconds between two moments."""
+        return f"(strftime('%s', {one}) - strftime('%s', {other}))"
+
+    def formatted(self, value: str, pattern: str) -> str | None:
+        """Return a moment by a pattern of fields that strftime has here."""
+        if any(letter not in _FIELDS for letter in re.findall(r"%(.?)", pattern)):
+            return None
+        spelled = pattern.replace("'", "''")
+        return f"strftime('{spelled}', {value})"
+
+    def like(self, value: str, pattern: str | None, written: str, *, folded: bool) -> str | None:
+        """Return LIKE, which folds ASCII here, or GLOB, which does not."""
+        if folded:
+            return f"({value} LIKE {written} ESCAPE '\\')"
+        return None if pattern is None else f"({value} GLOB '{_glob(pattern)}')"
+
+    def whole(self, value: str, *, text: bool) -> str:
+        """Return an integer: a cast alone would cut."""
+        return f"CAST({value} AS INTEGER)" if text else f"CAST(ROUND({value}) AS INTEGER)"
+
+    def real(self, value: str) -> str:
+        """Return a double."""
+        return f"CAST({value} AS REAL)"
+
+    def rounded(self, value: str, digits: str) -> str:
+        """Return a rounded number."""
+        return f"ROUND({value}, {digits})"
+
+    def text(self, value: str) -> str:
+        """Return text."""
+        return f"CAST({value} AS TEXT)"
+
+    def concat(self, values: Sequence[str]) -> str:
+        """Return joined texts."""
+        return f"({' || '.join(values)})"
+
+    def divided(self, one: str, other: str) -> str:
+        """Return the whole quotient."""
+        return f"(CAST({one} AS INTEGER) / {other})"
+
+    def length(self, value: str) -> str:
+        """Return a text's length."""
+        return f"LENGTH({value})"
+
+    def position(self, value: str, part: str) -> str:
+        """Return where a part stands."""
+        return f"INSTR({value}, {part})"
+
+    def ends(self, value: str, count: str, *, left: bool) -> str:
+        """Return a text's first or last characters."""
+        if left:
+            return f"SUBSTR({value}, 1, {count})"
+        return f"(CASE WHEN {count} > 0 THEN SUBSTR({value}, -({count})) ELSE '' END)"
+
+    def extreme(self, one: str, other: str, *, greatest: bool) -> str:
+        """Return the greater or lesser value."""
+        return f"{'MAX' if greatest else 'MIN'}({one}, {other})"
+
+    def same(self, one: str, other: str) -> str:
+        """Return IS."""
+        return f"({one} IS {other})"
+
+
+def _modifier(amount: str, times: int, unit: str) -> str:
+    """Return the modifier that moves a date."""
+    if _WHOLE.fullmatch(amount):
+        return f"'{int(amount) * times:+d} {unit}s'"
+    return f"((({amount}) * {times}) || ' {unit}s')"
+
+
+def _glob(pattern: str) -> str:
+    """Return a pattern of LIKE as one of GLOB; a backslash takes the next character as it is."""
+    made: list[str] = []
+    letters = iter(pattern)
+    for letter in letters:
+        if letter in "%_":
+            made.append("*" if letter == "%" else "?")
+            continue
+        plain = next(letters, "\\") if letter == "\\" else letter
+        made.append(f"[{plain}]" if plain in "*?[" else plain)
+    return "".join(made).replace("'", "''")

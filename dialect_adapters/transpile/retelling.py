@@ -1,0 +1,347 @@
+"""Retell a typed statement of Postgres or MySQL for another engine, node by node from the leaves, or refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dialect_adapters.transpile import moments, texts
+from dialect_adapters.transpile.common import BOOL, DATE, INT, KIND, MOMENT, OTHER, REAL, SPAN, TEXT, kind
+from dialect_adapters.transpile.facts import Refused
+from dialect_adapters.transpile.telling import Habits, Telling
+from dialect_adapters.transpile.writing import MOST_WRITTEN
+
+_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_NAMED = {"now": exp.CurrentTimestamp, "curdate": exp.CurrentDate}
+_ALIKE: tuple[type[exp.Expr], ...] = (
+    exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered, exp.Limit, exp.Offset,
+    exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Alias, exp.Literal, exp.Null, exp.Boolean, exp.Star,
+    exp.And, exp.Or, exp.Not, *_COMPARED, exp.In, exp.Between, exp.Is, exp.Exists, exp.Paren, exp.Case, exp.If,
+    exp.Subquery, exp.Union, exp.Intersect, exp.Except, exp.With, exp.CTE, exp.Distinct, exp.Tuple, exp.Values,
+    exp.Count, exp.Sum, exp.Min, exp.Max, exp.Avg, exp.Abs, exp.Coalesce, exp.Nullif, exp.Lower, exp.Upper, exp.Trim,
+    exp.Substring, exp.Replace, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Window, exp.WindowSpec,
+    exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead,
+    exp.FirstValue, exp.LastValue, exp.GroupConcat, exp.Var, exp.Floor, exp.Ceil, exp.Sqrt, exp.DataType,
+    exp.Fetch,
+)  # fmt: skip
+"""What every engine writes alike, once the nodes below have been retold."""
+
+
+_KNOWN = frozenset((
+    "this", "expression", "expressions", "unit", "to", "format", "decimals", "substr", "start", "length", "separator",
+    "negate", "typed", "safe", "coalesce", "ignore_nulls", "big_int", "date_part_boundary",
+))  # fmt: skip
+"""What the nodes that are replaced are read for; anything else they hold would be lost."""
+
+
+@dataclass(slots=True)
+class Retelling:
+    """Retells one statement: `habits` of the engine it was written for, `tell` of the one it is retold for."""
+
+    habits: Habits
+    tell: Telling
+    left: int = MOST_WRITTEN
+
+    def statement(self, tree: exp.Expr) -> str:
+        """Return the statement as the target has to say it; raises Refused."""
+        return self.said(self._visited(tree))
+
+    def said(self, node: exp.Expr) -> str:
+        """Return a node as the target writes it; raises Refused where a part of it is not every engine's."""
+        for part in node.walk():
+            self._allowed(part)
+        text: str = node.sql(dialect=self.tell.grammar, identify=True, comments=False)
+        whole = isinstance(node, (exp.Binary, exp.Unary, exp.Connector)) and not isinstance(node, exp.Paren)
+        return f"({text})" if whole else text
+
+    def made(self, text: str, kind: str) -> exp.Expr:
+        """Return a node that is written as this text; raises Refused where all texts together are too much."""
+        self.left -= len(text)
+        if self.left < 0:
+            raise Refused("it grows too long")
+        node = exp.Var(this=text)
+        node.meta[KIND] = kind
+        return node
+
+    def _visited(self, node: exp.Expr) -> exp.Expr:
+        """Retell a node's parts, then the node itself; return what stands in its place."""
+        for child in list(node.iter_expressions()):
+            self._visited(child)
+        new = self._retold(node)
+        if new is None or new is node:
+            return node
+        strange = [name for name, given in node.args.items() if given and name not in _KNOWN]
+        if strange:
+            raise Refused(f"{type(node).__name__} with {strange[0]}")
+        if node.parent is not None:
+            node.replace(new)
+        return new
+
+    def _retold(self, node: exp.Expr) -> exp.Expr | None:
+        """Return what stands for a node, None where it stays."""
+        if isinstance(node, (exp.Add, exp.Sub)):
+            found = moments.summed(self, node)
+            if found is not None:
+                return found
+        if isinstance(node, _COMPARED):
+            return moments.compared(self, node) or self._truth(node)
+        if isinstance(node, exp.Anonymous):
+            return self._anonymous(node)
+        timed = moments.retold(self, node)
+        if timed is not None:
+            return timed
+        writer = _WRITERS.get(type(node))
+        return writer(self, node) if writer is not None else None
+
+    def _anonymous(self, node: exp.Anonymous) -> exp.Expr:
+        """Return a function that sqlglot does not know."""
+        name = node.name.lower()
+        if name in _NAMED and not node.expressions:
+            found = moments.retold(self, _NAMED[name]())
+            if found is not None:
+                return found
+        if name == "weekday" and len(node.expressions) == 1:
+            part = self.tell.part(self.said(node.expressions[0]), "isodow")
+            return self.made(f"({part} - 1)", INT)
+        raise Refused(f"function {name}() is not written for other engines")
+
+    def _truth(self, node: exp.Expr) -> exp.Expr | None:
+        """Make both sides of a comparison truth, or both numbers."""
+        for one, other, name in ((node.this, node.expression, "expression"), (node.expression, node.this, "this")):
+            if kind(one) == BOOL and isinstance(other, exp.Literal) and other.name in ("0", "1") and self.tell.booleans:
+                node.set(name, exp.Boolean(this=other.name == "1"))
+            if kind(one) == INT and isinstance(other, exp.Boolean):
+                node.set(name, exp.Literal.number(int(bool(other.this))))
+        return None
+
+    def _allowed(self, node: exp.Expr) -> None:
+        """Refuse what is left and not every engine's."""
+        if node.meta.get(SPAN) is not None or isinstance(node, exp.Interval):
+            raise Refused("what lies between two moments is used as a value")
+        if not isinstance(node, _ALIKE):
+            raise Refused(f"{type(node).__name__} is not written for other engines")
+        if isinstance(node, exp.Distinct) and node.args.get("on") is not None:
+            raise Refused("DISTINCT ON is not written for other engines")
+        if isinstance(node, exp.Join):
+            if (node.side or "").upper() == "FULL" and not self.tell.full_join:
+                raise Refused("FULL JOIN, which the engine does not have")
+            if isinstance(node.this, exp.Lateral):
+                raise Refused("LATERAL is not written for other engines")
+        if isinstance(node, exp.In) and not self.tell.limit_in:
+            _wrap_limit(node)
+
+
+def _ordered(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Say where NULLs come by a key of their own, where the engine has no words for it."""
+    if hand.tell.null_words:
+        return None
+    keys: list[exp.Expr] = []
+    for key in node.expressions:
+        first, natural = bool(key.args.get("nulls_first")), not key.args.get("desc")
+        if first is not natural:
+            keys.append(
+                exp.Ordered(this=exp.Is(this=key.this.copy(), expression=exp.Null()), desc=first, nulls_first=not first)
+            )
+        key.set("nulls_first", natural)
+        keys.append(key)
+    node.set("expressions", keys)
+    return None
+
+
+def _wrap_limit(node: exp.In) -> None:
+    """Put a subquery with LIMIT that IN takes into a derived table."""
+    query = node.args.get("query")
+    inner = query.this if isinstance(query, exp.Subquery) else query
+    if isinstance(inner, exp.Query) and inner.args.get("limit") is not None:
+        derived = exp.select("*").from_(inner.copy().subquery("cut"))
+        node.set("query", derived.subquery())
+
+
+def _cast(hand: Retelling, node: exp.Expr) -> exp.Expr:
+    """Write a cast by what it is meant to give."""
+    to, inner = node.args["to"], node.this
+    name = _cast_kind(to)
+    said = hand.said(inner)
+    if name == DATE:
+        return hand.made(hand.tell.day(said), DATE)
+    if name == MOMENT:
+        return hand.made(hand.tell.moment(said), MOMENT)
+    if name == INT:
+        made = said if kind(inner) == INT else hand.tell.whole(said, text=kind(inner) in (TEXT, OTHER))
+        return hand.made(made if kind(inner) != BOOL else _counted(said), INT)
+    if name == REAL:
+        sizes = [one.this.name for one in to.expressions]
+        exact = to.is_type(exp.DType.DECIMAL) and len(sizes) == 2
+        real = hand.tell.real(said)
+        return hand.made(hand.tell.rounded(real, sizes[1]) if exact else real, REAL)
+    if name == TEXT:
+        if to.expressions:
+            raise Refused("a cast that may cut a text")
+        return hand.made(said if kind(inner) == TEXT else hand.tell.text(said), TEXT)
+    raise Refused(f"a cast to {to.sql()}")
+
+
+def _cast_kind(to: exp.DataType) -> str:
+    """Return the kind a type of a cast is."""
+    if to.is_type(exp.DType.DATE):
+        return DATE
+    if to.is_type(exp.DType.TIMESTAMP, exp.DType.DATETIME, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPNTZ):
+        return MOMENT
+    if to.this in exp.DataType.INTEGER_TYPES:
+        return INT
+    if to.this in exp.DataType.REAL_TYPES:
+        return REAL
+    return TEXT if to.this in exp.DataType.TEXT_TYPES else OTHER
+
+
+def _counted(said: str) -> str:
+    """Return a truth value as a number."""
+    return f"(CASE WHEN {said} THEN 1 WHEN NOT {said} THEN 0 END)"
+
+
+def _divided(hand: Retelling, node: exp.Expr) -> exp.Expr:
+    """Write a division: whole where the source's is."""
+    one, other = hand.said(node.this), hand.said(node.expression)
+    sides = {kind(node.this), kind(node.expression)}
+    if isinstance(node, exp.IntDiv) or (hand.habits.whole_division and sides == {INT}):
+        return hand.made(hand.tell.divided(one, other), INT)
+    if hand.habits.whole_division and sides <= {INT, OTHER}:
+        raise Refused("a division that may be whole or not")
+    return hand.made(f"({hand.tell.real(one)} / NULLIF({other}, 0))", REAL)
+
+
+def _average(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Write an average of doubles: that of integers has few decimals somewhere."""
+    inner = node.this
+    if isinstance(inner, exp.Distinct):
+        inner = inner.expressions[0]
+    inner.replace(hand.made(hand.tell.real(hand.said(inner)), REAL))
+    node.meta[KIND] = REAL
+    return None
+
+
+def _sum(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Write a sum; truth is counted."""
+    if kind(node.this) == BOOL:
+        node.set("this", hand.made(_counted(hand.said(node.this)), INT))
+    if kind(node.this) in (DATE, MOMENT, SPAN):
+        raise Refused("a sum of dates")
+    node.meta[KIND] = INT if kind(node.this) == INT else REAL
+    return None
+
+
+def _filtered(hand: Retelling, node: exp.Expr) -> exp.Expr:
+    """Write FILTER as CASE inside the aggregate."""
+    call, condition = node.this, node.expression.this
+    if not isinstance(call, (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)):
+        raise Refused("FILTER of another aggregate")
+    inner = call.this
+    distinct = isinstance(inner, exp.Distinct)
+    inner = inner.expressions[0] if distinct else inner
+    value = "1" if isinstance(inner, exp.Star) else hand.said(inner)
+    chosen = hand.made(f"CASE WHEN {hand.said(condition)} THEN {value} END", kind(inner))
+    call.set("this", exp.Distinct(expressions=[chosen]) if distinct else chosen)
+    call.args.pop("big_int", None)
+    found: exp.Expr = call
+    return found
+
+
+def _extreme(hand: Retelling, node: exp.Expr) -> exp.Expr:
+    """Write GREATEST and LEAST of values, NULL among them left out or deciding."""
+    greatest = isinstance(node, exp.Greatest)
+    found, *others = [node.this, *node.expressions]
+    form = kind(found)
+    for one in others:
+        said, other = hand.said(found), hand.said(one)
+        if hand.habits.skips_nulls:
+            pair = f"COALESCE({said}, {other})", f"COALESCE({other}, {said})"
+            text = hand.tell.extreme(*pair, greatest=greatest)
+        else:
+            missing = f"{said} IS NULL OR {other} IS NULL"
+            text = f"(CASE WHEN {missing} THEN NULL ELSE {hand.tell.extreme(said, other, greatest=greatest)} END)"
+        found = hand.made(text, form)
+    result: exp.Expr = found
+    return result
+
+
+def _round(hand: Retelling, node: exp.Expr) -> exp.Expr:
+    """Write ROUND."""
+    digits = node.args.get("decimals")
+    value = hand.said(node.this)
+    if kind(node.this) == INT and digits is None:
+        whole: exp.Expr = node.this
+        return whole
+    return hand.made(hand.tell.rounded(value, hand.said(digits) if digits is not None else "0"), REAL)
+
+
+def _same(hand: Retelling, node: exp.Expr) -> exp.Expr:
+    """Write a comparison in which NULL equals NULL."""
+    said = hand.tell.same(hand.said(node.this), hand.said(node.expression))
+    return hand.made(said if isinstance(node, exp.NullSafeEQ) else f"(NOT {said})", BOOL)
+
+
+def _between(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Make the ends of BETWEEN what the value is."""
+    for name in ("low", "high"):
+        alike = moments.as_kind(hand, node.args[name], kind(node.this))
+        if alike is not None:
+            node.set(name, alike)
+    if kind(node.this) == DATE and MOMENT in (kind(node.args["low"]), kind(node.args["high"])):
+        node.set("this", hand.made(hand.tell.moment(hand.said(node.this)), MOMENT))
+    return None
+
+
+def _within(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Make the constants of IN what the value is."""
+    for one in list(node.expressions):
+        alike = moments.as_kind(hand, one, kind(node.this))
+        if alike is not None:
+            one.replace(alike)
+    return None
+
+
+def _product(_hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Keep a product; one of an interval is an interval."""
+    if SPAN in (kind(node.this), kind(node.expression)):
+        node.meta[KIND] = SPAN
+    return None
+
+
+def _remainder(_hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Keep the remainder of integers."""
+    if {kind(node.this), kind(node.expression)} - {INT}:
+        raise Refused("a remainder of what are no integers")
+    return None
+
+
+def _paren(_hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Give parentheses the kind of what they hold."""
+    node.meta[KIND] = kind(node.this)
+    if node.this.meta.get(SPAN) is None:
+        return None
+    waiting: exp.Expr = node.this
+    return waiting
+
+
+_WRITERS: Mapping[type[exp.Expr], Callable[[Retelling, exp.Expr], exp.Expr | None]] = {
+    **texts.WRITERS,
+    exp.Cast: _cast,
+    exp.Order: _ordered,
+    exp.Div: _divided,
+    exp.IntDiv: _divided,
+    exp.Avg: _average,
+    exp.Sum: _sum,
+    exp.Filter: _filtered,
+    exp.Greatest: _extreme,
+    exp.Least: _extreme,
+    exp.Round: _round,
+    exp.NullSafeEQ: _same,
+    exp.NullSafeNEQ: _same,
+    exp.Between: _between,
+    exp.In: _within,
+    exp.Mul: _product,
+    exp.Mod: _remainder,
+    exp.Paren: _paren,
+}
