@@ -227,11 +227,21 @@ def _compare(
         else:
             execution = _one(answer, predicted, policy, snapshot_id, desk)
         pairs.append((answer, execution))
-    best, execution = min(pairs, key=lambda pair: distance(pair[1].comparison, pair[1].partial))
+    best, execution = min(pairs, key=lambda pair: _nearness(pair[1]))
     if _lost(gold) and execution.comparison is not None and execution.comparison.verdict != "match":
         # The alternative that we could not run might be the one that matches: nothing was decided.
         return best, Execution(snapshot_id, execution.gold, None)
     return best, execution
+
+
+def _nearness(execution: Execution) -> tuple[int, float, bool, int]:
+    """Order accepted golds: by the run's policy, then the one that is equal as it stands, or by most other policies.
+
+    Where a loose policy takes any of them, the one that was meant is what the stricter metrics must look at.
+    """
+    strict = execution.strict is not None and execution.strict.verdict == "match"
+    others = sum(other.verdict == "match" for _, other in execution.others)
+    return *distance(execution.comparison, execution.partial), not strict, -others
 
 
 def _lost(gold: Sequence[GoldAnswer]) -> GoldAnswer | None:
@@ -335,8 +345,13 @@ def _fits(answer: GoldAnswer, own: Execution, policy: Policy, desk: Desk) -> boo
     """Return whether one accepted gold agrees with the prediction on the case's own snapshot as well as the best."""
     if answer.relation is None or not isinstance(own.predicted, Rows):
         return False
-    found, best = _one(answer, own.predicted, policy, own.snapshot, desk).comparison, own.comparison
-    return best is None or (found is not None and found.verdict == best.verdict)
+    return _verdicts(_one(answer, own.predicted, policy, own.snapshot, desk)) == _verdicts(own)
+
+
+def _verdicts(execution: Execution) -> list[str]:
+    """Return how gold and prediction compare under the run's policy and every other that a metric needs."""
+    found = (execution.comparison, *(other for _, other in execution.others))
+    return [comparison.verdict for comparison in found if comparison is not None]
 
 
 def _elsewhere(case: Case, sql: str, snapshot_id: str, desk: Desk) -> Outcome | None:

@@ -25,6 +25,8 @@ _CASES = {
     "right": ([_GOLD], "SELECT id FROM people WHERE NOT age < 18", 1.0, 1.0),
     "wrong": ([_GOLD], "SELECT id FROM people WHERE age < 18", 0.0, 0.0),
     "second gold": (["SELECT id FROM people", _GOLD], "SELECT id FROM people WHERE age > 17", 1.0, 1.0),
+    # The run's policy takes both golds, as it lets a prediction have further columns; the metric takes the second.
+    "meant gold": (["SELECT id FROM people", "SELECT id, age FROM people"], "SELECT id, age FROM people", 1.0, 1.0),
     "fails there": ([_GOLD], "SELECT id FROM people WHERE abs(age) >= 18", 1.0, 0.0),
     "gold fails there": (["SELECT id FROM people WHERE abs(age) >= 18"], _GOLD, 1.0, None),
     "one snapshot": ([_GOLD], _GOLD, 1.0, None),
@@ -38,7 +40,7 @@ _OVERFLOW = -(2**63)
 
 @pytest.fixture
 def pack(tmp_path: Path) -> Path:
-    """A pack of eight cases on two snapshots of one schema."""
+    """A pack of nine cases on two snapshots of one schema."""
     folder = tmp_path / "suite"
     for name, ages in (("grown", (20, 40, 60)), ("mixed", (20, 4, _OVERFLOW))):
         (folder / name).mkdir(parents=True)
