@@ -85,11 +85,14 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot], loading: Loading) ->
 
 
 def _take_over(endpoint: Endpoint, settled: Sequence[str]) -> None:
-    """Give the administrator, created without a password, the image's own, and let it in from anywhere."""
+    """Give the administrator, created without a password, the image's own, and let it in from anywhere.
+
+    On an earlier image, which has its password, nothing is `settled` again: no right can be given up twice.
+    """
     try:
         connection = connect(endpoint, None, ADMIN, password="")
     except SessionLostError:
-        connection = connect(endpoint, None, ADMIN)
+        connection, settled = connect(endpoint, None, ADMIN), ()
     with connection, connection.cursor() as cursor:
         cursor.execute("SELECT host FROM mysql.user WHERE user = %s", (ADMIN,))
         if cursor.fetchall() == (("localhost",),):

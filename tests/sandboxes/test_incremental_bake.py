@@ -39,7 +39,7 @@ def _snapshot(name: str, count: int) -> Snapshot:
     return Snapshot(id=name, database=f"db_{name}", digest=str(count), tables=tables, source=Numbers(count))
 
 
-@pytest.mark.parametrize("dialect", ["postgres", "mysql"])
+@pytest.mark.parametrize("dialect", ["postgres", "mysql", "mariadb"])
 def test_a_changed_image_equals_one_baked_whole(engine: Engine, tmp_path: Path, dialect: str) -> None:
     """Rows, schema, keys, logins' rights and catalogues are the same; only what changed was loaded."""
     adapter = registry.adapter(dialect)
