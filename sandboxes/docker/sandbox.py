@@ -25,6 +25,7 @@ from sandboxes.docker.client import Engine
 _KILLED = 137
 _NOTICED_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
+_VMSTAT = Path("/proc/vmstat")
 _COUNTERS = (("memory", "memory.oom_control"), ("", "memory.events"))
 """Where the kernel counts killed processes, per cgroup version: controller in /proc/<pid>/cgroup, file."""
 
@@ -53,6 +54,7 @@ class DockerSandbox:
         self._ending = threading.Lock()
         self._ended = False
         self._killed = False
+        self._kills_before = _kernel_kills()
 
     def open(self, database: str, role: Role, pins: Pins) -> Session:
         """Log in to one snapshot database; raises SandboxLostError with the server's last words where it is gone."""
@@ -68,7 +70,8 @@ class DockerSandbox:
         """Return True where the kernel killed the server or one of its processes for memory.
 
         A killed backend can leave the container running with the engine's own flag unset, so the kernel's counter is
-        asked first.
+        asked first. A server that was killed and has no flag either was killed by the kernel only if that killed
+        anything meanwhile: whoever else does it is to blame, not the statement that happened to run.
         """
         deadline = time.monotonic() + _NOTICED_SECONDS
         while True:
@@ -79,8 +82,15 @@ class DockerSandbox:
             if state.get("OOMKilled") or killed_processes(int(state.get("Pid") or 0)):
                 return True
             if not state.get("Running") or time.monotonic() > deadline:
-                return state.get("ExitCode") == _KILLED and not state.get("Running") and not self._killed
+                ended = state.get("ExitCode") == _KILLED and not state.get("Running") and not self._killed
+                return ended and self._kernel_may_have_killed()
             time.sleep(_LOOK_SECONDS)  # the connection breaks before the engine has noticed that the server is dead
+
+    def _kernel_may_have_killed(self) -> bool:
+        """Return False where this machine's kernel has killed nothing for memory since the server started."""
+        if self.endpoint.socket is None or self._kills_before is None:  # another machine's kernel, which nobody asked
+            return True
+        return _kernel_kills() != self._kills_before
 
     def kill(self) -> None:
         """Stop the server at once, past an engine that does not answer where this user may."""
@@ -122,6 +132,15 @@ def killed_processes(pid: int, proc: Path = Path("/proc"), cgroups: Path = Path(
               for controller in controllers.split(",")}  # fmt: skip
     return max((_count(cgroups / name / groups[name].lstrip("/") / file) for name, file in _COUNTERS if name in groups),
                default=0)  # fmt: skip
+
+
+def _kernel_kills() -> int | None:
+    """Return how many processes this machine's kernel has ever killed for memory, None where it does not say."""
+    try:
+        lines = _VMSTAT.read_text("ascii").splitlines()
+    except (OSError, ValueError):
+        return None
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), None)
 
 
 def _count(path: Path) -> int:

@@ -33,11 +33,12 @@ class Engine:
         return {"State": self.states.pop(0) if len(self.states) > 1 else self.states[0]}
 
 
-def _sandbox(*states: dict[str, Any]) -> DockerSandbox:
-    """Return a sandbox whose engine tells these states."""
+def _sandbox(*states: dict[str, Any], socket: Path | None = None) -> DockerSandbox:
+    """Return a sandbox whose engine tells these states; without a socket it is on another machine."""
     engine: Any = Engine(*states)
     nothing: Any = None
-    return DockerSandbox(engine, nothing, "id", nothing, Isolation("docker", "", ""), Endpoint(None), lambda made: None)
+    at = Endpoint(socket)
+    return DockerSandbox(engine, nothing, "id", nothing, Isolation("docker", "", ""), at, lambda made: None)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,29 @@ def _sandbox(*states: dict[str, Any]) -> DockerSandbox:
 def test_the_engine_may_notice_late(states: list[dict[str, Any]], died: bool) -> None:
     """The connection breaks first: the engine is asked again until it has noticed that the server is dead."""
     assert _sandbox(*states).died_of_memory() is died
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "died"),
+    [
+        ("oom_kill 7\n", "oom_kill 7\n", False),
+        ("nr_free 1\noom_kill 7\n", "oom_kill 8\n", True),
+        ("nr_free 1\n", "nr_free 1\n", True),
+        ("", "", True),
+    ],
+)
+def test_a_server_that_somebody_killed_did_not_die_of_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, died: bool
+) -> None:
+    """Without the engine's flag, a killed server died of memory only if this kernel has killed anything meanwhile."""
+    vmstat = tmp_path / "vmstat"
+    monkeypatch.setattr(module, "_VMSTAT", vmstat)
+    if before:
+        vmstat.write_text(before)
+    sandbox = _sandbox(ALIVE, KILLED, socket=tmp_path / "s")
+    if after:
+        vmstat.write_text(after)
+    assert sandbox.died_of_memory() is died
 
 
 def test_a_server_that_lives_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> None:
