@@ -41,7 +41,8 @@ def kappa(table: Counts) -> Estimate:
     """Return Cohen's kappa (1960), (po − pe) / (1 − pe), and the large-sample interval of Fleiss et al. (1969).
 
     Where every rating agrees that interval has no width, however few ratings there were: its low end is then kappa at
-    the low end of Wilson's interval of po. None where both raters gave one and the same class throughout (pe = 1).
+    the low end of Wilson's interval of po. Where one rater gave one class throughout, kappa is 0 whatever the other
+    said, and its interval is all there is. None where both gave one and the same class throughout (pe = 1).
     """
     n = sum(map(sum, table))
     if n == 0:
@@ -59,6 +60,8 @@ def kappa(table: Counts) -> Estimate:
     if agreed == n:
         low = wilson(agreed, n).low
         return Estimate(1.0, ((low or 0.0) - expected) / (1 - expected), 1.0)
+    if any(math.isclose(part, 1.0, abs_tol=1e-12) for part in (*rows, *columns)):
+        return Estimate(0.0, -1.0, 1.0)
     error = math.sqrt(max(0.0, _variance(share, rows, columns, value, expected)) / n) / (1 - expected)
     return Estimate(value, max(-1.0, value - Z * error), min(1.0, value + Z * error))
 

@@ -10,9 +10,11 @@ from cases.errors import InputError
 from cases.verdicts import ExitCode, worst
 from harness.calibrate.agreement import Estimate, Table, best_threshold, confusion, held_out, kappa, wilson
 from harness.calibrate.labels import Label
+from harness.calibrate.statements import Statements
 from harness.judges import Seated
 from harness.metrics.contract import Metric
 from harness.results.calibration import Bound, Calibration, Interval95, JudgedLabel
+from harness.results.evidence import Score
 from harness.results.run_result import JudgeFigures
 
 BOUNDS = ("agreement", "kappa", "kappa_low", "sensitivity", "specificity")
@@ -20,6 +22,9 @@ BOUNDS = ("agreement", "kappa", "kappa_low", "sensitivity", "specificity")
 
 FEW = 30
 """Labels under which no threshold is advised, whatever it looks like."""
+
+_OF_A_RUN = ("plan", "schema", "timings", "extra_snapshots")
+"""Needs that no label can meet: a score without them would be another one than a run's."""
 
 GAIN = 0.05
 """By how much kappa on held-out labels must be better before another threshold is advised."""
@@ -43,8 +48,8 @@ def calibrate(labels: Sequence[Label], name: str, digest: str, setup: Setup, jud
         InputError: the metric needs no judge, or a bound names no figure.
     """
     _check(setup)
-    with ThreadPoolExecutor(max_workers=setup.jobs) as crew:
-        cases = tuple(crew.map(lambda label: _judged(label, setup, judge), labels))
+    with Statements() as statements, ThreadPoolExecutor(max_workers=setup.jobs) as crew:
+        cases = tuple(crew.map(lambda label: _judged(label, setup, judge, statements), labels))
     found = _measured(cases, setup.threshold)
     values = {name: getattr(found, name).value for name in BOUNDS if name != "kappa_low"}
     values["kappa_low"] = found.kappa.low
@@ -116,15 +121,28 @@ def _check(setup: Setup) -> None:
     if "judge" not in setup.metric.needs:
         remedy = "Name a metric that needs a judge (`sqlassay list metrics`)"
         raise InputError(f"'{setup.metric.name}' asks no judge", field="--metric", remedy=remedy)
+    more = sorted(need for need in setup.metric.needs if need.partition(":")[0] in _OF_A_RUN)
+    if more:
+        remedy = "Calibrate the metrics by judge that it is made of, such as sqlas.semantic_equivalence"
+        message = f"'{setup.metric.name}' needs what only a run has: {', '.join(more)}"
+        raise InputError(message, field="--metric", remedy=remedy)
     unknown = [figure for figure, _ in setup.bounds if figure not in BOUNDS]
     if unknown:
         remedy = f"Name one of {', '.join(BOUNDS)}"
         raise InputError(f"'{unknown[0]}' is no figure of a calibration", field="--fail-under", remedy=remedy)
 
 
-def _judged(label: Label, setup: Setup, judge: Seated) -> JudgedLabel:
+def _score(label: Label, metric: Metric, judge: Seated, statements: Statements) -> Score:
+    """Return the metric's score of one label; what compares results has none where the label does not hold both."""
+    compares = any(need.startswith("policy:") for need in metric.needs)
+    if compares and (label.rows is None or label.gold_rows is None):
+        return Score(None, "the label does not hold rows and gold_rows, which this metric compares")
+    return metric.compute(statements.judged(label), judge)
+
+
+def _judged(label: Label, setup: Setup, judge: Seated, statements: Statements) -> JudgedLabel:
     """Return what the judge makes of one label, its score brought to 0–1."""
-    score = setup.metric.compute(label.judged(), judge)
+    score = _score(label, setup.metric, judge, statements)
     low, high = setup.metric.range
     value = None if score.value is None else (score.value - low) / (high - low)
     return JudgedLabel(

@@ -47,7 +47,7 @@ class FunctionJudge:
             """Keep what the function returns or raises."""
             try:
                 found.append(self._function(prompt))
-            except Exception as error:  # noqa: BLE001 (a stranger's function may raise anything: the judge is silent)
+            except BaseException as error:  # noqa: BLE001 (a stranger's function may even exit: the judge is silent)
                 found.append(error)
 
         thread = threading.Thread(target=call, name=f"judge {self._label}", daemon=True)
@@ -55,7 +55,7 @@ class FunctionJudge:
         thread.join(seconds)
         if not found:
             raise JudgeError(f"no answer within {seconds:g} s", again=True)
-        if isinstance(found[0], Exception):
+        if isinstance(found[0], BaseException):
             raise JudgeError(f"the function raised {type(found[0]).__name__}: {str(found[0])[:_SHOWN]}", again=True)
         if not isinstance(found[0], str):
             raise JudgeError(f"the function returned {type(found[0]).__name__}, not text")

@@ -208,7 +208,7 @@ def _scored(
     points = base(found.status, verdict, leniency(found.status, benign=found.all_benign))
     return Assessment(
         phi=phi,
-        reason=f"{found.status}, {verdict} with confidence {confidence:g}",
+        reason=f"{found.status}, {verdict} with confidence {confidence}",
         tier=quality,
         action=ACTIONS[quality],
         verdict=verdict,

@@ -179,3 +179,42 @@ def test_rows_and_answers_reach_the_judge(calibrate: Calibrate) -> None:
     code, said = calibrate(labels, "--metric", "evalbench.llmrater", judge="callable:rater.py:judge")
     assert code == 0, said
     assert "agreement    1.000" in said
+
+
+def test_a_statement_is_read_as_in_a_run(calibrate: Calibrate) -> None:
+    """STEF and the composite see the statement's facts, and the judge is asked; a label without rows has no rating."""
+    answers = {
+        "outputs": {"outputs": ["n"]},
+        "enough_information": {
+            "enough_information": True,
+            "correctness_confidence": 1,
+            "clarity": 1,
+            "completeness": 1,
+            "reason": "r",
+        },
+        "confidence": {"verdict": "Correct", "confidence": 0.9, "reason": "r"},
+    }
+    Path("stef.py").write_text(
+        f"import json\nA = {answers!r}\n"
+        "def judge(prompt):\n"
+        "    schema = prompt.split('The schema: ', 1)[1].split('\\n', 1)[0]\n"
+        "    return next(json.dumps(said) for name, said in A.items() if f'\"{name}\"' in schema)\n",
+        encoding="utf-8",
+    )
+    labels = [line(1, True, "SELECT n FROM t", answer="It is 3."), line(2, False, "DROP TABLE t", answer="Done.")]
+    for metric in ("stef", "nucleusiq.composite"):
+        code, said = calibrate(labels, "--metric", metric, judge="callable:stef.py:judge")
+        assert (code, "agreement    1.000" in said) == (0, True), said
+    labels[0]["dialect"] = "snowflake"
+    code, said = calibrate(labels, "--metric", "stef", judge="callable:stef.py:judge")
+    assert (code, "agreement    1.000" in said) == (0, True), said
+    code, said = calibrate(labels, "--metric", "evalbench.llmrater", judge="callable:stef.py:judge")
+    assert code == 3, said
+    assert "the label does not hold rows and gold_rows" in said
+
+
+def test_what_needs_a_run_is_refused(calibrate: Calibrate) -> None:
+    """A score of SQLAS's whole weight without plan and timings would be another one than a run's."""
+    code, said = calibrate(mixed(), "--metric", "sqlas.overall")
+    assert code == 2
+    assert "'sqlas.overall' needs what only a run has: plan" in said

@@ -35,6 +35,11 @@ def half(prompt: str) -> str:
     return '{"score": 1, "reason": "\ud800"}'
 
 
+def leaving(prompt: str) -> str:
+    """Try to end the program."""
+    raise SystemExit(3)
+
+
 def odd(prompt: str) -> str:
     """Return no text."""
     return 7  # type: ignore[return-value]

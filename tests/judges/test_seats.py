@@ -78,6 +78,7 @@ def test_a_function_of_a_module_is_found_from_the_working_folder(
         ("silent", "said nothing"),
         ("late", "no answer within 0.1 s"),
         ("broken", "raised KeyError: 'no such grade'"),
+        ("leaving", "raised SystemExit: 3"),
         ("odd", "returned int, not text"),
     ],
 )

@@ -420,6 +420,13 @@ def test_the_metric_scores_a_prediction_without_gold(parser: Parser) -> None:
     assert (details["tier"], details["projection"], details["faithful_enrichment"]) == ("Excellent", 1.0, 1.0)
 
 
+def test_a_confidence_just_below_an_edge_is_shown_as_it_is(parser: Parser) -> None:
+    """Rounded to the edge it would seem to have earned the factor above."""
+    said = '{"verdict": "Correct", "confidence": 0.8499999, "reason": "r"}'
+    score = STEF.compute(_evidence(parser), _judge(VerdictAnswer=said))
+    assert (score.value, "confidence 0.8499999" in score.reason) == (80.0, True)
+
+
 def test_the_metric_takes_rules_from_the_case_or_the_run(parser: Parser) -> None:
     """A case holds its rules or names a profile; the option has the profiles."""
     extra = _SQL + " AND status = 'Active'"
