@@ -126,6 +126,23 @@ def test_a_killed_server_did_not_die_of_memory(provider: DockerProvider, image: 
         sandbox.destroy()
 
 
+def test_a_server_that_somebody_else_killed_did_not_die_of_memory(
+    provider: DockerProvider, image: SnapshotImage, engine: Engine
+) -> None:
+    """`docker kill` behind our back, with a statement under way: the statement is not to blame."""
+    sandbox = provider.start(TinyPostgres(), image, Mode.READ, "tests")
+    try:
+        with TinyPostgres().login(sandbox.endpoint) as connection:
+            killer = threading.Timer(0.3, engine.api.kill, (sandbox.id,))
+            killer.start()
+            with pytest.raises(psycopg.OperationalError):
+                connection.execute("SELECT pg_sleep(30)")
+            assert sandbox.died_of_memory() is False
+            killer.join()
+    finally:
+        sandbox.destroy()
+
+
 def test_a_read_server_refuses_to_write(reading: DockerSandbox) -> None:
     """By default nothing is written, even by the harness's own login."""
     with TinyPostgres().login(reading.endpoint, "shop") as connection, pytest.raises(psycopg.Error, match="read-only"):
