@@ -80,7 +80,7 @@ _FLAGS = {"dry_run", "allow_unknown"}
     "--transpile-gold",
     is_flag=True,
     default=None,
-    help="Where a case has no gold in this dialect, use its SQLite gold rewritten, once it gave the same rows.",
+    help="Where a case has no gold in this dialect, use that of another rewritten, once it gave the same rows.",
 )
 @click.option(
     "--allow-unknown", is_flag=True, default=None, help="Ignore predictions for cases the pack does not have."
