@@ -364,23 +364,6 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "gone"])
-def test_a_data_folder_that_was_changed_is_not_served(provider: ProcessProvider, damage: str) -> None:
-    """A file of the baked folder cut, changed or removed behind our back: noticed before use, and all is made anew."""
-    image = provider.prepare(PostgresAdapter(), [SNAPSHOT], print)
-    file = max(
-        (image_data(image) / "base").rglob("[0-9]*"), key=lambda path: path.stat().st_size if path.is_file() else 0
-    )
-    whole = file.read_bytes()
-    if damage == "gone":
-        file.unlink()
-    else:
-        file.write_bytes(whole[: len(whole) // 2] if damage == "cut" else whole[:-1] + b"?")
-    sandbox = started(provider)
-    assert run(sandbox, "SELECT count(*) FROM t") == ((10,),)
-    sandbox.destroy()
-
-
 def test_a_killed_harness_leaves_no_server(provider: ProcessProvider, cache: Path, tmp_path: Path) -> None:
     """The kernel ends the jail with the harness, and the next run's sweep removes the folder that is left."""
     environment = os.environ | {"PYTHONPATH": f"{Path(__file__).parent}", "XDG_CACHE_HOME": str(cache)}
@@ -404,19 +387,3 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)
-
-
-def test_a_temporary_folder_too_deep_for_a_socket_is_passed_over(
-    provider: ProcessProvider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A socket's path holds 107 bytes: the server's lies in a private folder of /tmp, and nothing is left of it."""
-    long = tmp_path / ("d" * 60)
-    long.mkdir()
-    adapter = PostgresAdapter()
-    image = provider.prepare(adapter, [SNAPSHOT], print)
-    monkeypatch.setattr("tempfile.tempdir", str(long))
-    sandbox = provider.start(adapter, image, Mode.READ, "run-1")
-    home = sandbox.endpoint.socket.parents[2]
-    assert (str(home), home.lstat().st_mode & 0o777) == (f"/tmp/sqlassay-{os.geteuid()}-short", 0o700)
-    sandbox.destroy()
-    assert (list(long.iterdir()), (home / sandbox.id).exists()) == ([], False)
