@@ -15,7 +15,7 @@ from cases.errors import SandboxStartError
 from cases.outcome import Changed, Outcome, Rows
 from cases.pack import Pack
 from harness.desk import Desk, Rules
-from harness.evaluate import Judged, SuiteGold, evaluate
+from harness.evaluate import Judged, evaluate
 from harness.gold import answer_gold, cases_with_gold
 from harness.judges import Seated
 from harness.kin import in_dialects, lent
@@ -38,6 +38,7 @@ from harness.run.workers import Crew
 from harness.store.folder import RunFolder
 from harness.store.gold_cache import GoldCache
 from harness.store.sides import Side, row_sides, state_sides
+from harness.suite import SuiteGold
 from sandboxes.cache import cache_dir
 from sandboxes.pool import Pool
 
