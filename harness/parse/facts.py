@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import Token
 from harness.parse.blocks import blocks_of
 from harness.parse.elements import elements_of
 from harness.parse.exact_set import parts_of
-from harness.parse.grammar import message, parse, tokenize
+from harness.parse.grammar import message, parse, spell, tokenize
 from harness.parse.lexmap import lexmap, nesting
 from harness.parse.order import order_facts
 from harness.parse.published import published
@@ -144,7 +144,7 @@ def _normal_facts(tree: exp.Expr, text: str, tokens: list[Token], dialect: str, 
     """Read the first statement's structure in normal form."""
     facts = _projections(tree, resolver, dialect) | _conditions(tree, resolver, dialect)
     facts["order"] = order_facts(tree, text, tokens, resolver, facts["output_names"], dialect)
-    facts["processed_sql"] = tree.sql(dialect=dialect, comments=False)
+    facts["processed_sql"] = spell(tree, dialect)
     facts["blocks"] = blocks_of(tree, resolver, dialect)
     return facts
 
@@ -215,7 +215,7 @@ def _projections(tree: exp.Expr, resolver: Resolver, dialect: str) -> dict[str, 
 
 def _text(node: exp.Expr | None, dialect: str) -> str:
     """Spell an expression in the one way facts are compared in."""
-    return "" if node is None else node.sql(dialect=dialect, comments=False)
+    return "" if node is None else spell(node, dialect)
 
 
 def _conditions(tree: exp.Expr, resolver: Resolver, dialect: str) -> dict[str, Any]:
