@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dialect_adapters.taking import TakingRules
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
+    from dialect_adapters.transpile.telling import Telling
 
 
 class MariadbAdapter:
@@ -57,6 +58,13 @@ class MariadbAdapter:
         from dialect_adapters.mariadb.taking import TAKING
 
         return TAKING
+
+    @property
+    def telling(self) -> Telling:
+        """Return the words for statements of other engines than SQLite: MySQL's."""
+        from dialect_adapters.mysql.telling import MysqlTelling
+
+        return MysqlTelling()
 
     @property
     def spelling(self) -> Spelling:

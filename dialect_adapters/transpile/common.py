@@ -17,6 +17,9 @@ from dialect_adapters.transpile.telling import Habits
 KIND = "kind"
 """Where a node's kind stands in its meta."""
 
+GROUPED = "grouped"
+"""Set on an output column that an aggregate is part of."""
+
 INT, REAL, TEXT, BOOL, DATE, MOMENT, SPAN, OTHER = "int", "real", "text", "bool", "date", "moment", "span", "other"
 
 _TYPES: Mapping[Kind, str] = {
@@ -73,6 +76,8 @@ def read_common(sql: str, snapshot: Snapshot, habits: Habits) -> exp.Expr:
         raise Refused(f"its names cannot be resolved: {str(error).splitlines()[0][:200]}") from None
     for node in tree.walk():
         node.meta.setdefault(KIND, _kind(node))
+        if isinstance(node, exp.Alias) and node.find(exp.AggFunc) is not None:
+            node.meta[GROUPED] = True
     return tree
 
 

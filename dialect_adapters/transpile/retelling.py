@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dialect_adapters.transpile import moments, texts
-from dialect_adapters.transpile.common import BOOL, DATE, INT, KIND, MOMENT, OTHER, REAL, SPAN, TEXT, kind
+from dialect_adapters.transpile.common import BOOL, DATE, GROUPED, INT, KIND, MOMENT, OTHER, REAL, SPAN, TEXT, kind
 from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.telling import Habits, Telling
 from dialect_adapters.transpile.writing import MOST_WRITTEN
@@ -137,17 +137,32 @@ def _ordered(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
     """Say where NULLs come by a key of their own, where the engine has no words for it."""
     if hand.tell.null_words:
         return None
+    given = _given(node.parent)
     keys: list[exp.Expr] = []
     for key in node.expressions:
         first, natural = bool(key.args.get("nulls_first")), not key.args.get("desc")
         if first is not natural:
-            keys.append(
-                exp.Ordered(this=exp.Is(this=key.this.copy(), expression=exp.Null()), desc=first, nulls_first=not first)
-            )
+            asked = key.this
+            if isinstance(asked, exp.Column) and not asked.table and asked.name in given:
+                asked = exp.paren(given[asked.name].copy(), copy=False)
+            missing = exp.Is(this=asked.copy(), expression=exp.Null())
+            keys.append(exp.Ordered(this=missing, desc=first, nulls_first=not first))
         key.set("nulls_first", natural)
         keys.append(key)
     node.set("expressions", keys)
     return None
+
+
+def _given(select: exp.Expr | None) -> dict[str, exp.Expr]:
+    """Return what a SELECT's aliases of columns and aggregates stand for, which are retold by then.
+
+    MariaDB takes no alias of an aggregate within an expression, and a column's may be ambiguous there; any other
+    expression that MySQL groups by it takes by its alias alone.
+    """
+    if not isinstance(select, exp.Select) or select.args.get("distinct") is not None:
+        return {}
+    plain = (one for one in select.expressions if one.meta.get(GROUPED) or isinstance(one.this, exp.Column))
+    return {one.alias: one.this for one in plain if isinstance(one, exp.Alias)}
 
 
 def _wrap_limit(node: exp.In) -> None:
