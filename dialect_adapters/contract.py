@@ -270,8 +270,9 @@ class GrammarRules:
     are flagged. `utilities` are regexes of whole statements that pass (SHOW, PRAGMA …); their group `table` must be
     in the catalogue. The rest is the lexical level: `string_prefixes` (x'…'), `escape_prefixes` (E'…' with
     backslashes), what ends a `--` comment, ODBC's
-    `{d '…'}`, and `comment_words` that may stand in an executable comment. `known_functions` is every function the
-    engine has, so that a call of one it lacks is told from a call of one that is not allowed (empty = not known).
+    `{d '…'}`, and `comment_words` that an executable comment after SELECT may hold. `known_functions` is every
+    function the engine has, so that a call of one it lacks is told from a call of one that is not allowed (empty = not
+    known).
     `types` are the types beside the standard's own that a cast may name, where a type of the snapshot's can run code
     (a domain's CHECK); empty = any. `cte_scope` says which CTEs of one WITH a query in it sees. A utility's group
     `setting` names no object; where a pack limits what is visible, only those pass and those whose `table` is visible,

@@ -210,10 +210,16 @@ def _block(sql: str, place: int, lexed: Lexed, rules: GrammarRules) -> int:
         lexed.spans.append((place, end, "?"))
     if rules.executable_comments and "!" in inside[:2]:
         words = re.sub(r"^!(?:\d{5,6}(?=\s|\Z))?", "", inside).lower().split()
-        if not rules.comment_words.issuperset(words):
+        if not rules.comment_words.issuperset(words) or not _after_select(lexed.tokens):
             lexed.gated = True
             lexed.problem = lexed.problem or (None if _GATED.fullmatch(inside) else "an executable comment")
     return end
+
+
+def _after_select(tokens: list[Token]) -> bool:
+    """Return True right after SELECT: between tables, STRAIGHT_JOIN makes a table of what the parser calls an alias."""
+    found = bool(tokens) and tokens[-1].kind == "word" and tokens[-1].text == "select"
+    return found and (len(tokens) == 1 or tokens[-2].text != ".")
 
 
 def _block_end(sql: str, place: int, *, nested: bool) -> int | None:
