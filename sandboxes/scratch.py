@@ -15,11 +15,12 @@ from pathlib import Path
 from types import TracebackType
 
 from sandboxes.locks import is_free
+from sandboxes.removal import remove_folder
 
 _LOCK = "lock"
 _DRAFT = "lock.new"
 _INSIDE = "s"
-_DRAFT_SECONDS = 600
+_DRAFT_SECONDS = 60
 # A user's own folder of runs is `sqlassay-<uid>`, which is no scratch folder.
 _OURS = re.compile(r"sqlassay-(?!\d+$)((agent|base|files|one|redteam)-)?[a-z0-9_]{8}")
 
@@ -59,7 +60,7 @@ class Scratch:
         """Remove the folder and let go; idempotent, never raises."""
         lock, self._lock = self._lock, -1
         if lock >= 0:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_folder(self.folder, _LOCK)
             with contextlib.suppress(OSError):
                 os.close(lock)
 
@@ -90,7 +91,7 @@ def _removed(folder: Path) -> bool:
     """Remove one folder where its lock is free; one without a lock only where it is old and nothing else is in it."""
     free = is_free(folder / _LOCK)
     if free:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder, _LOCK)
         return True
     if free is None:
         with contextlib.suppress(OSError):

@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import stat
@@ -25,6 +24,7 @@ from sandboxes.contract import Isolation
 from sandboxes.labels import Owner, process_start, read
 from sandboxes.process.cgroups import Group, remove, remove_forgotten
 from sandboxes.reaper import is_left_over
+from sandboxes.removal import remove_folder
 
 OWNER = "owner.json"
 WORKER = "worker.json"
@@ -104,7 +104,7 @@ class ProcessSandbox:
                 self._process.wait(timeout=_END_SECONDS)
             if self.group is not None:
                 self.group.remove()
-            shutil.rmtree(self.folder, ignore_errors=True)
+            remove_folder(self.folder, OWNER)
 
     def _end(self, control: int) -> None:
         """Tell the worker to end, kill it and wait until it is gone.
@@ -239,7 +239,7 @@ def remove_left_over() -> Iterator[str]:
     for folder in sorted(found for root in _roots() if _is_ours(root) for found in root.iterdir()):
         if _is_dead(folder):
             _end_worker(folder)
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder, OWNER)
             yield folder.name
     remove_forgotten()
 
@@ -249,6 +249,8 @@ def _is_dead(folder: Path) -> bool:
     try:
         if folder.name.startswith(".new-"):
             return time.time() - folder.stat().st_mtime > _DRAFT_SECONDS
+        if not any(folder.iterdir()):  # it is named once its owner stands in it, and loses that last of all
+            return True
         owner = read(json.loads((folder / OWNER).read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return False

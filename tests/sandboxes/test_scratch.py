@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sandboxes.process.sandbox import remove_left_over
+from sandboxes.removal import remove_folder
 from sandboxes.scratch import Scratch, sweep
 
 HOLD = """
@@ -78,6 +84,43 @@ def test_draft_of_a_process_killed_while_making_it_is_swept(root: Path) -> None:
     assert sweep() == (draft.name,)
 
 
+@pytest.mark.parametrize("sweeping", [False, True])
+def test_a_kill_while_a_folder_is_removed_leaves_one_that_is_swept(
+    root: Path, monkeypatch: pytest.MonkeyPatch, *, sweeping: bool
+) -> None:
+    """Owner or sweeper: whoever removes it may be ended after any entry, and the next sweep finishes."""
+    scratch = Scratch("agent")
+    for name in ("a", "b"):
+        (scratch.path / name).mkdir()
+        (scratch.folder / name).touch()
+    removed = [shutil.rmtree, os.unlink]
+    if sweeping:
+        os.close(scratch._lock)
+        scratch._lock = -1
+    removing = sweep if sweeping else partial(remove_folder, scratch.folder, "lock")
+    for ended in range(3):
+        left = [ended]
+
+        def step(real: Callable[..., None], *given: Any, left: list[int] = left, **named: Any) -> None:
+            """Remove one entry, or be killed before it."""
+            if not left[0]:
+                raise KeyboardInterrupt
+            left[0] -= 1
+            real(*given, **named)
+
+        monkeypatch.setattr(shutil, "rmtree", partial(step, removed[0]))
+        monkeypatch.setattr(os, "unlink", partial(step, removed[1]))
+        with pytest.raises(KeyboardInterrupt):
+            removing()
+        assert (scratch.folder / "lock").exists()
+    monkeypatch.setattr(shutil, "rmtree", removed[0])
+    monkeypatch.setattr(os, "unlink", removed[1])
+    if scratch._lock >= 0:
+        os.close(scratch._lock)
+    assert sweep() == (scratch.folder.name,)
+    assert list(root.iterdir()) == []
+
+
 def test_closing_removes_the_folder_once(root: Path) -> None:
     """Closing twice is closing once."""
     scratch = Scratch("files")
@@ -98,3 +141,13 @@ def test_folders_that_are_not_ours_stay(root: Path) -> None:
     kept = {path.name for path in root.iterdir()} - {"sqlassay-agent-empty000"}
     sweep()
     assert {path.name for path in root.iterdir()} == kept
+
+
+def test_a_run_folder_whose_removal_was_cut_short_is_swept(root: Path) -> None:
+    """Its owner goes last: an empty folder is nobody's, and one with anything in it and no owner is not judged."""
+    runs = root / f"sqlassay-{os.geteuid()}"
+    for name in ("gone-abcdefgh", "full-abcdefgh", ".new-abcdefgh"):
+        (runs / name).mkdir(parents=True)
+    (runs / "full-abcdefgh" / "file").touch()
+    assert "gone-abcdefgh" in [*remove_left_over()]
+    assert {path.name for path in runs.iterdir()} == {"full-abcdefgh", ".new-abcdefgh"}
