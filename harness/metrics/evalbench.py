@@ -9,6 +9,7 @@ from cases.errors import InputError
 from cases.verdicts import Verdict
 from harness.metrics.contract import Ask, Metric
 from harness.metrics.outcomes import RAN, both, by_name, keys, last, names, unscorable
+from harness.metrics.patterns import EndlessPatternError, hits
 from harness.results.evidence import Evidence, MetricSettings, Score
 
 _CITATION = "google-evalbench 1.20, scorers"
@@ -133,11 +134,14 @@ def regexp_matcher(evidence: Evidence, _ask: Ask | None = None) -> Score:
         return Score(0.0, "there is no statement to match")
     # Patterns of run configurations are written for one line with single spaces.
     line = re.sub(r"\s+", " ", text).strip()
-    find = re.fullmatch if settings.option(_REGEXP, "match_whole_query") else re.search
-    matched = [pattern for pattern in patterns if find(pattern, line)]
+    try:
+        found = hits(patterns, line, whole=bool(settings.option(_REGEXP, "match_whole_query")))
+    except EndlessPatternError as error:
+        return Score(None, str(error))
+    matched = sum(hit is not None for hit in found)
     wanted = len(patterns) if settings.option(_REGEXP, "match_all_patterns") else 1
-    holds = (len(matched) >= wanted) != bool(settings.option(_REGEXP, "invert_results"))
-    return Score(100.0 * holds, f"{len(matched)} of {len(patterns)} patterns match")
+    holds = (matched >= wanted) != bool(settings.option(_REGEXP, "invert_results"))
+    return Score(100.0 * holds, f"{matched} of {len(patterns)} patterns match")
 
 
 def patterns_of(settings: MetricSettings, metric: str) -> Sequence[str]:

@@ -17,6 +17,7 @@ from cases.verdicts import UNSCORABLE, Verdict
 from harness.metrics.contract import Ask, Metric
 from harness.metrics.evalbench import check_patterns, check_recall, patterns_of
 from harness.metrics.outcomes import last
+from harness.metrics.patterns import EndlessPatternError, hits
 from harness.results.evidence import Evidence, Score
 from harness.results.fetched import as_fetched, dict_rows
 
@@ -91,7 +92,8 @@ def _code(sql: str) -> bool:
 
     What has none is not run, or runs as nothing: EvalBench notes no error.
     """
-    text = re.sub(r"/\*.*?\*/", "", sql, flags=re.DOTALL)
+    end = sql.rfind("*/") + 2 if "*/" in sql else 0  # an opening mark after it would be looked for to the end each time
+    text = re.sub(r"/\*.*?\*/", "", sql[:end], flags=re.DOTALL) + sql[end:]
     return any(line.strip() and not line.strip().startswith(("--", "#")) for line in text.splitlines())
 
 
@@ -151,11 +153,14 @@ def _regexp(evidence: Evidence, seen: _Seen) -> Score:
     if not patterns:
         return Score(None, f"no pattern was given: --metric-option '{_REGEXP}.regexp_string_list=[PATTERN]'")
     line = re.sub(r"\s+", " ", seen.sql.strip("`")).strip()
-    hits = [hit.group(0) for pattern in patterns if (hit := re.search(pattern, line))]
+    try:
+        found = [hit for hit in hits(patterns, line) if hit is not None]
+    except EndlessPatternError as error:
+        return Score(None, str(error))
     whole = settings.option(_REGEXP, "match_whole_query")
-    count = sum(hit == line for hit in hits) if whole else len(hits)
+    count = sum(hit == line for hit in found) if whole else len(found)
     holds = count == len(patterns) if settings.option(_REGEXP, "match_all_patterns") else count > 0
-    return Score(100.0 * (holds != bool(settings.option(_REGEXP, "invert_results"))), str(hits))
+    return Score(100.0 * (holds != bool(settings.option(_REGEXP, "invert_results"))), str(found))
 
 
 def _unknown(evidence: Evidence) -> Score:
