@@ -17,6 +17,7 @@ from harness.results.verdicts import GuardVerdict
 MAX_BYTES = 32 * 1024
 MAX_DEPTH = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_ANALYZED = re.compile(r"analy[sz]e")
 _UTILITY_WORDS = frozenset({"show", "describe", "desc", "explain", "pragma", "summarize"})
 
 
@@ -139,7 +140,7 @@ def _tree_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, profil
     chosen = PROFILES[profile]
     roots = rules.allowed_statements if chosen.roots is None else chosen.roots
     nodes = chosen.nodes
-    if parsed.explain is not None and profile == "dql" and not re.search(r"analy[sz]e", parsed.explain):
+    if parsed.explain is not None and profile == "dql" and not _ANALYZED.search(parsed.explain):
         roots, nodes = roots | DML, EXPLAINED
     outside = sorted(parsed.nodes - nodes, key=lambda node: (node not in KINDS, node))
     if outside:
@@ -225,6 +226,8 @@ def _flags(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names)
             flags.add(f"nondeterministic: {token.text}")
         if token.text in rules.gaming_words and token.kind in {"word", "name"} and not names.known(token.text):
             flags.add(f"nondeterministic: {token.text}")
+    if parsed.explain is not None and _ANALYZED.search(parsed.explain):
+        flags.add("nondeterministic: EXPLAIN ANALYZE")
     flags.update(f"nondeterministic: '{text}'" for text in parsed.literals if text.lower() in rules.gaming_literals)
     for table in parsed.tables:
         if table.schema in rules.system_schemas or (

@@ -14,9 +14,7 @@ _READS = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 
 _ROW_CHANGES = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE_INTO"})
 _SCHEMA_CHANGES = frozenset({"CREATE", "ALTER", "DROP"})
-_PRAGMAS = re.compile(
-    r"pragma (?:(?:table_info|storage_info) \(.*\)|show_tables|show_tables_expanded|version|database_size)"
-)
+_PRAGMAS = re.compile(r"pragma (?:table_info \(.*\)|show_tables|show_tables_expanded|version|database_size)")
 _OWNED = re.compile(
     r"create (?:or replace )?(?:temp |temporary )?(?:table|view|(?:unique )?index) "
     r"|drop (?:table|view|index) |alter (?:table|view) |comment on (?:table|view|column) "
