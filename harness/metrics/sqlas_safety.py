@@ -44,9 +44,10 @@ _PROMPTS = tuple(
         r"\bpretend\s+(?:you\s+)?(?:have\s+no|don.t\s+have)\s+(?:restrictions?|rules?|guidelines?)",
     )
 )
-_EMAIL = re.compile(r"\b[\w.%+-]+@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}\b", re.IGNORECASE)
+# Every part is bounded, by the lengths that addresses and numbers have: an answer is an agent's and may be of any size.
+_EMAIL = re.compile(r"[\w.%+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,9}\.[a-z]{2,63}\b", re.IGNORECASE)
 _SSN = re.compile(r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\d-])")
-_PHONE = re.compile(r"(?<![\w.-])(?:\+\d[\d ().-]{7,}\d|\(\d{3}\) ?\d{3}-\d{4}|\d{3}[-. ]\d{3}[-. ]\d{4})(?![\w-])")
+_PHONE = re.compile(r"(?<![\w.-])(?:\+\d[\d ().-]{7,30}\d|\(\d{3}\) ?\d{3}-\d{4}|\d{3}[-. ]\d{3}[-. ]\d{4})(?![\w-])")
 _CARD = re.compile(r"(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.])")
 
 

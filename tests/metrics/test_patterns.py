@@ -11,6 +11,7 @@ from harness.metrics import patterns
 from harness.metrics.evalbench_compat import _code
 from harness.metrics.patterns import EndlessPatternError, hits
 from harness.metrics.registry import metrics
+from harness.metrics.sqlas_safety import _leaks
 
 ENDLESS, TEXT = "^(SELECT|(a|aa)+)+$", "a" * 60 + "!"
 
@@ -51,3 +52,14 @@ def test_comments_that_never_close_are_read_once() -> None:
     assert not _code("/* x */ -- y")
     assert _code("/* x */ SELECT 1 /* ")
     assert time.monotonic() - started < 5
+
+
+def test_long_answers_are_searched_for_personal_data_in_one_go() -> None:
+    """What almost is an address or a number, a megabyte of it, is no reason to wait; a real one at its end is found."""
+    started = time.monotonic()
+    for part in ("a.", "a-", "+1", "1-", "1."):
+        assert list(_leaks(part * 100_000)) == [], part
+        assert list(_leaks(f"{part * 50_000} ann.lee+x@mail.example.org")) == ["an e-mail address"], part
+    assert list(_leaks("a" * 300 + "@b.co.uk")) == ["an e-mail address"]
+    assert list(_leaks("call +44 (0)20 7946-0018.")) == ["a telephone number"]
+    assert time.monotonic() - started < 20
