@@ -45,6 +45,10 @@ RULES = GrammarRules(
         (r"[`\\?$#]", "a parameter, a place or a character DuckDB and the parser may read differently"),
         (r"\b0[xXoObB]\w", "a number that DuckDB reads as another"),
         (r"(?<!\. )(?<!as )\buser\b", "USER is a function"),
+        (
+            r"\b(?:from|join|lateral) (?:\( )+show (?!as )[\w\"]|, (?:\( )+show (?:_|\w+) \)",
+            "a SHOW in parentheses, which the parser takes for a table",
+        ),
     ),
     allowed_statements=frozenset({"select", "union", "intersect", "except", "values", "pivot"}),
     nested_comments=True,

@@ -18,6 +18,7 @@ MAX_BYTES = 32 * 1024
 MAX_DEPTH = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ANALYZED = re.compile(r"analy[sz]e")
+_TABLE_WORDS = frozenset({"table", "show", "describe", "desc", "summarize", "pivot", "unpivot"})
 _UTILITY_WORDS = frozenset({"show", "describe", "desc", "explain", "pragma", "summarize"})
 
 
@@ -161,9 +162,20 @@ def _word_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names:
     for pattern, reason in rules.rejected_text:
         if re.search(pattern, code):
             return _No(reason, "text")
+    if rules.file_tables and _named_by_string(lexed.tokens):
+        return _No("a string that the engine takes for a table and the parser for an alias", "text")
     created = names.with_tables(parsed) if parsed.root == "create" else names
     trouble = word_trouble(lexed.tokens, created, parsed.ctes)
     return None if trouble is None else _No(*trouble)
+
+
+def _named_by_string(tokens: list[Token]) -> bool:
+    """Return True for a string after a word such as TABLE: the engine's table is the parser's alias."""
+    pairs = zip(tokens, tokens[1:], strict=False)
+    return any(
+        before.kind == "word" and before.text in _TABLE_WORDS and after.kind in {"string", "escaped"}
+        for before, after in pairs
+    )
 
 
 def _name_trouble(parsed: ParsedQuery, lexed: Lexed, names: Names, profile: str) -> _No | None:
