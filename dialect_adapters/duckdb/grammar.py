@@ -46,8 +46,8 @@ RULES = GrammarRules(
         (r"\b0[xXoObB]\w", "a number that DuckDB reads as another"),
         (r"(?<!\. )(?<!as )\buser\b", "USER is a function"),
         (
-            r"\b(?:from|join|lateral) (?:\( )+show (?!as )[\w\"]|, (?:\( )+show (?:_|\w+) \)",
-            "a SHOW in parentheses, which the parser takes for a table",
+            r"\( (?:show|desc|describe|summarize)\b",
+            "a SHOW or DESCRIBE inside a query, which the parser reads as a name",
         ),
     ),
     allowed_statements=frozenset({"select", "union", "intersect", "except", "values", "pivot"}),
