@@ -46,7 +46,7 @@ RULES = GrammarRules(
         (r"\b0[xXoObB]\w", "a number that DuckDB reads as another"),
         (r"(?<!\. )(?<!as )\buser\b", "USER is a function"),
         (
-            r"\( (?:show|desc|describe|summarize)\b",
+            r"(?:\(|\b(?:union|except|intersect)(?: all| distinct)?(?: by name)?) (?:show|desc|describe|summarize)\b",
             "a SHOW or DESCRIBE inside a query, which the parser reads as a name",
         ),
     ),
