@@ -27,6 +27,7 @@ RESULTS = "results.jsonl"
 TIMINGS = "timings.jsonl"
 RELATIONS = "relations"
 _DRAFT = ".tmp"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
 class RunFolder:
@@ -104,7 +105,7 @@ class RunFolder:
         head = {"format": 1, "case_id": result.case_id, "trial": result.trial}
         lines = [line({**head, **side_to_json(side)}) for side in sides]
         if lines:
-            self._write_bytes(_rows_name(*result.key), (gzip.compress("".join(lines).encode(), mtime=0),))
+            self._write_rows(_rows_name(*result.key), gzip.compress("".join(lines).encode(), mtime=0))
 
     def finish(self, results: Iterable[CaseResult], timings: Iterable[Timing]) -> None:
         """Write results.jsonl (case order, no clocks) and timings.jsonl."""
@@ -130,12 +131,33 @@ class RunFolder:
         """Write a line a record as they come, as durable."""
         self._write_bytes(name, (line(one.model_dump(mode="json")).encode() for one in records), durable=True)
 
+    def _write_rows(self, name: str, content: bytes) -> None:
+        """Write the rows of one result in as few system calls as can be: each lets the workers in and waits for them.
+
+        A kill may leave half of it; the result is not in the journal then, and whoever goes on removes it.
+        """
+        path = self.path / name
+        try:
+            try:
+                descriptor = os.open(path, _NEW, 0o600)
+            except FileNotFoundError:
+                path.parent.mkdir(mode=0o700)
+                descriptor = os.open(path, _NEW, 0o600)
+            try:
+                while content:
+                    content = content[os.write(descriptor, content) :]
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise unwritable(path, error) from error
+
     def _write_bytes(self, name: str, content: Iterable[bytes], *, durable: bool = False) -> None:
         """Write one file through a scratch name, so that no half file is ever seen."""
         path = self.path / name
         scratch = path.with_name(path.name + _DRAFT)
         try:
-            path.parent.mkdir(mode=0o700, exist_ok=True)
             with scratch.open("wb") as stream:
                 stream.writelines(content)
                 if durable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import secrets
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +23,7 @@ class KeptFiles:
         self._suffix = suffix
         self._drafts = folder / _DRAFTS
         self._told = told
+        self._telling = threading.Lock()  # several workers write: the first to fail says it
         _drop_drafts(self._drafts)
 
     def path(self, digest: str) -> Path:
@@ -42,9 +44,10 @@ class KeptFiles:
                 stream.flush()
                 draft.replace(path)
         except OSError as error:
-            if not self._told:
+            with self._telling:
+                told, self._told = self._told, True
+            if not told:
                 _log.warning("gold could not be kept for the next run: %s", error)
-            self._told = True
             with suppress(OSError):
                 draft.unlink(missing_ok=True)
 

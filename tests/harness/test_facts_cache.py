@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from cases.relation import Kind
 from harness.parse import parser as parsing
 from harness.parse.parser import Parser
 from harness.store.facts_cache import FactsCache
+from harness.store.kept_files import KeptFiles
 
 SQL = "SELECT x.id, x.name FROM t AS x WHERE x.id = 7 ORDER BY x.name LIMIT 3"
 
@@ -97,3 +99,22 @@ def test_what_is_no_reading_is_not_kept_and_a_damaged_file_is_read_anew(tmp_path
             file.write_bytes(damage)
             assert parser.parse(SQL, "d", sqlglot_dialect="postgres", readings=kept) == whole
             assert json.loads(file.read_bytes())["root"] == "select"
+
+
+def test_a_full_disk_is_told_once_whichever_worker_meets_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Eight threads fail together and one line is logged."""
+    (tmp_path / "drafts").write_text("no folder can be made here")
+    files = KeptFiles(tmp_path, ".json")
+    together = threading.Barrier(8)
+
+    def write(number: int) -> None:
+        """Fail with the others."""
+        together.wait()
+        files.write(f"{number:02d}", b"{}")
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(caplog.records) == 1
