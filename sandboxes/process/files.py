@@ -16,8 +16,8 @@ from sandboxes.process.library import host_library
 from sandboxes.process.plan import FILTER, MEMORY, MIB, Plan
 
 _LIMITS = (
-    "a process a statement, killed past its deadline",
-    "address space 768 MiB a statement",
+    "a process a session, killed past its deadline",
+    "address space 768 MiB a session",
     "CPU seconds",
     "no further process",
     "read-only view of interpreter and data",
