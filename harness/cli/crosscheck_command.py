@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _OWN = frozenset({"dialect", "predictions", "agent", "out", "format", "metrics", "policy", "fail_under", "dry_run"})
 
+_COVERED = 0.9
+"""The coverage that a threshold of portability asks for: a share over few of the cases says little about a pack."""
+
 
 @click.command("crosscheck")
 @click.argument("pack")
@@ -32,6 +35,9 @@ _OWN = frozenset({"dialect", "predictions", "agent", "out", "format", "metrics",
 @click.option("--out", metavar="DIR", help="Folder for the reports (default: runs/crosscheck_<pack>).")
 @click.option("--fail-under", type=click.FloatRange(0, 1), metavar="X", help="Exit 1 where the portability of all "
               "engines is below X.")  # fmt: skip
+@click.option("--min-coverage", type=click.FloatRange(0, 1), metavar="X", help="Exit 1 where fewer cases than this "
+              "share could be compared, the others being refused, vacuous or failing everywhere (default with "
+              "--fail-under: 0.9).")  # fmt: skip
 @click.option("--fail-unexplained", is_flag=True, help="Exit 1 where a disagreement is not explained.")
 @click.option("--jobs", metavar="N", help="Parallel workers (default: cores).")
 @click.option("--timeout", metavar="S", help="Seconds a predicted statement may take (default 30).")
@@ -58,6 +64,7 @@ def command(
     format_: str | None,
     out: str | None,
     fail_under: float | None,
+    min_coverage: float | None,
     fail_unexplained: bool,
     **options: Any,
 ) -> int:
@@ -87,6 +94,7 @@ def command(
         golds=golds,
         agent="gold" if golds else agent or ", ".join(sorted({file.name for file in files.values()})),
         fail_under=fail_under,
+        min_coverage=_COVERED if min_coverage is None and fail_under is not None else min_coverage,
         fail_unexplained=fail_unexplained,
     )
     with screen() as live:

@@ -69,12 +69,15 @@ def classify(clues: Clues) -> Found:
     """Return the cause, its owner and the probe that shows it; what no probe shows is `other` or not explained."""
     cause, probe = _failed(clues) if clues.failure is not None else _silent(clues)
     explained = bool(probe) and cause is not Difference.OTHER
+    at_home = clues.first_fails or (clues.failure is not None and clues.origin == "own")
+    shown_open = cause in {REASONS[reason] for reason in clues.undecided}
     return Found(
         cause=cause.value,
         owner=_owner(clues, cause),
         probe=probe or f"no probe changed the outcome; {_FORMS[clues.form]}{_why(clues)}",
         explained=explained,
         suspects=tuple(one.value for one in clues.suspects),
+        set_aside=clues.golds and explained and (at_home or shown_open),
     )
 
 

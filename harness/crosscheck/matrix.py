@@ -38,8 +38,16 @@ def agreement(one: Answered, other: Answered, policy: Policy) -> tuple[Agreement
         return "error", failed.answers[0].failure or ""
     found = [crossed(a, b.relation, policy) for a in here for b in there if b.relation is not None]
     if any(comparison.verdict == "match" for comparison in found):
-        return "agree", ""
+        if any(_holds_a_value(answer) for answer in (*here, *there)):
+            return "agree", ""
+        return "vacuous", "neither engine gave a value: there is nothing that could differ"
     return ("undecided" if found[0].verdict == "undecided" else "silent"), found[0].reason
+
+
+def _holds_a_value(answer: GoldAnswer) -> bool:
+    """Return whether an answer has a value at all: not without rows, nor with NULL alone."""
+    rows = answer.relation.rows if answer.relation is not None else ()
+    return any(value is not None for row in rows for value in row)
 
 
 def cell(dialect: str, side: Answered, verdict: str | None) -> Cell:

@@ -41,6 +41,7 @@ class Wanted:
     golds: bool
     agent: str
     fail_under: float | None = None
+    min_coverage: float | None = None
     fail_unexplained: bool = False
 
 
@@ -221,7 +222,7 @@ def _result(wanted: Wanted, pack: Pack, benches: Sequence[Bench], ended: _Ended,
         breaches=tuple(ended.breaches),
         seconds=round(time.monotonic() - started, 3),
         exit_code=code,
-        verdict_line=_line(code, ended.cases, scores[0], unexplained),
+        verdict_line=_line(code, scores[0], unexplained),
     )
 
 
@@ -236,7 +237,7 @@ def _unexplained(cases: Sequence[CrossCase]) -> Iterator[str]:
 def _code(wanted: Wanted, ended: _Ended, score: Portability, unexplained: Sequence[str]) -> ExitCode:
     """Return the exit code: disagreements alone fail nothing, a declared threshold may."""
     lost = any(cell.outcome == "infrastructure" for case in ended.cases for cell in case.cells)
-    low = wanted.fail_under is not None and (score.share is None or score.share < wanted.fail_under)
+    low = _below(score.share, wanted.fail_under) or _below(score.coverage, wanted.min_coverage)
     held = {
         ExitCode.BREACH: not ended.breaches,
         ExitCode.INFRASTRUCTURE: ended.whole and not lost,
@@ -246,8 +247,13 @@ def _code(wanted: Wanted, ended: _Ended, score: Portability, unexplained: Sequen
     return worst({ExitCode.OK, *(code for code, holds in held.items() if not holds)})
 
 
-def _line(code: ExitCode, cases: Sequence[CrossCase], score: Portability, unexplained: Sequence[str]) -> str:
-    """Return the last line: it says the same as the exit code."""
+def _below(found: float | None, wanted: float | None) -> bool:
+    """Return whether a share is below its threshold, where one is declared."""
+    return wanted is not None and (found is None or found < wanted)
+
+
+def _line(code: ExitCode, score: Portability, unexplained: Sequence[str]) -> str:
+    """Return the last line: it says the same as the exit code, and what became of every case."""
     words = {
         ExitCode.OK: "OK",
         ExitCode.THRESHOLD: "FAIL: a declared threshold does not hold",
@@ -255,7 +261,10 @@ def _line(code: ExitCode, cases: Sequence[CrossCase], score: Portability, unexpl
         ExitCode.BREACH: "BREACH: a statement took effect on a snapshot",
         ExitCode.NOTHING_SCORABLE: "NOTHING SCORABLE: no case gave rows on two engines",
     }
-    silent = sum(any(pair.agreement == "silent" for pair in case.pairs) for case in cases)
-    share = "–" if score.share is None else f"{score.share:.3f}"
-    facts = f"portability {share} ({score.agree} of {score.n} cases), {silent} cases differ silently"
+    share, coverage = ("–" if one is None else f"{one:.3f}" for one in (score.share, score.coverage))
+    counts = (
+        f"{score.same} same rows, {score.silent} silent, {score.error} error, {score.refused} refused, "
+        f"{score.vacuous} vacuous"
+    )
+    facts = f"{counts}; portability {share} ({score.same} of {score.n}), coverage {coverage}"
     return f"{words[code]}: {facts}, {len(unexplained)} unexplained (exit {int(code)})"

@@ -5,13 +5,26 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal
 
 from dialect_adapters.transpile.causes import Difference
-from harness.results.crosscheck import Advice, CrossCase, Pair, Portability
+from harness.results.crosscheck import Advice, Agreement, CrossCase, Pair, Portability
 
+Counted = Literal["same", "silent", "error", "refused", "vacuous"]
+"""What a case counts as; every case counts once."""
+
+_COUNTED: dict[Agreement, Counted] = {
+    "agree": "same",
+    "vacuous": "vacuous",
+    "silent": "silent",
+    "undecided": "silent",
+    "error": "error",
+    "both fail": "error",
+    "not run": "refused",
+}
 _Z = 1.959963984540054
-_COUNTED = frozenset(("agree", "silent", "error", "undecided"))
 
 
 def wilson(hits: int, n: int) -> tuple[float, float] | None:
@@ -25,42 +38,68 @@ def wilson(hits: int, n: int) -> tuple[float, float] | None:
     return 0.0 if hits == 0 else low, 1.0 if hits == n else high  # exact there, where rounding is not
 
 
+@dataclass(frozen=True, slots=True)
+class _Fate:
+    """What a case counts as, and why it is set aside where it says nothing about engines."""
+
+    counted: Counted
+    set_aside: str = ""
+    unexplained: bool = False
+
+
 def portability(cases: Sequence[CrossCase], dialects: Sequence[str]) -> tuple[Portability, ...]:
-    """Return the score of all dialects together, then of every pair."""
-    scores = [_score("all", [_together(case, dialects[0]) for case in cases])] if len(dialects) > 2 else []
+    """Return the counts of all dialects together, then of every pair."""
+    scores = [_score("all", [_fate(case.pairs) for case in cases])] if len(dialects) > 2 else []
     for one, other in combinations(dialects, 2):
         pairs = [pair for case in cases for pair in case.pairs if (pair.one, pair.other) == (one, other)]
-        scores.append(_score(f"{one} to {other}", [_fate(pair) for pair in pairs]))
+        scores.append(_score(f"{one} to {other}", [_fate([pair]) for pair in pairs]))
     return tuple(scores)
 
 
-def _fate(pair: Pair) -> str:
-    """Return what a pair counts as; a gold whose rows are not decided says nothing about engines."""
-    if pair.agreement in ("silent", "error", "undecided") and pair.found is not None and pair.found.owner == "gold":
-        return "gold"
-    return pair.agreement
+def _fate(pairs: Sequence[Pair]) -> _Fate:
+    """Return what a case counts as over these pairs: the worst of them."""
+    fates = [_pair_fate(pair) for pair in pairs]
+    unexplained = any(fate.unexplained for fate in fates)
+    return replace(min(fates, key=_badness), unexplained=unexplained)
 
 
-def _together(case: CrossCase, first: str) -> str:
-    """Return what a case counts as over all its pairs with the first dialect: the worst of them."""
-    fates = {_fate(pair) for pair in case.pairs if pair.one == first}
-    order = ("not run", "both fail", "gold", "silent", "error", "undecided")
-    return next((fate for fate in order if fate in fates), "agree")
+def _pair_fate(pair: Pair) -> _Fate:
+    """Return what a pair counts as; a gold that is shown to leave its rows open says nothing about engines."""
+    if pair.agreement == "both fail":
+        return _Fate("error", "both fail")
+    aside = "gold" if pair.found is not None and pair.found.set_aside else ""
+    unexplained = pair.found is not None and not pair.found.explained
+    return _Fate(_COUNTED[pair.agreement], aside, unexplained)
 
 
-def _score(what: str, fates: Sequence[str]) -> Portability:
-    """Return the share of agreement among what can be counted."""
-    counts = Counter(fates)
-    n = sum(counts[fate] for fate in _COUNTED)
-    interval = wilson(counts["agree"], n)
+def _badness(fate: _Fate) -> int:
+    """Return the rank of a fate, the worst first: what is set aside hides neither a difference nor a refusal."""
+    if fate.set_aside:
+        return 3 if fate.set_aside == "gold" else 4
+    return {"silent": 0, "error": 1, "refused": 2, "vacuous": 5, "same": 6}[fate.counted]
+
+
+def _score(what: str, fates: Sequence[_Fate]) -> Portability:
+    """Count, and return the share of agreement among what can be counted."""
+    counts = Counter(fate.counted for fate in fates)
+    aside = Counter(fate.set_aside for fate in fates if fate.set_aside)
+    n = counts["same"] + counts["silent"] + counts["error"] - aside.total()
+    interval = wilson(counts["same"], n)
+    asked = len(fates) - aside["gold"]
     return Portability(
         what=what,
-        agree=counts["agree"],
+        same=counts["same"],
+        silent=counts["silent"],
+        error=counts["error"],
+        refused=counts["refused"],
+        vacuous=counts["vacuous"],
+        set_aside=dict(sorted(aside.items())),
+        unexplained=sum(fate.unexplained for fate in fates),
         n=n,
-        share=counts["agree"] / n if n else None,
+        share=counts["same"] / n if n else None,
         low=interval[0] if interval else None,
         high=interval[1] if interval else None,
-        left_out={fate: counts[fate] for fate in ("gold", "both fail", "not run") if counts[fate]},
+        coverage=n / asked if asked else None,
     )
 
 

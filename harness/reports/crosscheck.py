@@ -22,7 +22,14 @@ _SHOWN = 40
 _LISTED = 300
 _SQL_LIMIT = 1500
 _MESSAGE_LIMIT = 200
-_LEFT_OUT = {"gold": "gold's own", "both fail": "fail on both", "not run": "not run"}
+_ASIDE = {"gold": "gold's own", "both fail": "fail on both"}
+_SCORE_HEADS = (
+    "engines", "same rows", "silent", "error", "refused", "vacuous", "unexplained", "portability (95 %)", "coverage",
+    "set aside",
+)  # fmt: skip
+
+
+_ALIKE = ("agree", "vacuous")
 
 
 def write(found: CrossResult, folder: Path) -> tuple[Path, ...]:
@@ -49,8 +56,7 @@ def render(found: CrossResult, folder: str, *, width: int, color: bool) -> str:
         highlight=False,
         emoji=False,
     )
-    heads = ("portability", "share", "95 %", "agree", "n", "left out")
-    console.print(_table(_heading(found), heads, map(_score, found.portability)))
+    console.print(_table(_heading(found), _SCORE_HEADS, map(_score, found.portability)))
     if found.advice:
         heads = ("cause", "silent", "errors", "whose", "case", "what to do")
         console.print(_table("Causes, silent ones first", heads, map(_cause, found.advice)))
@@ -82,10 +88,13 @@ def _heading(found: CrossResult) -> str:
 
 def _score(score: Portability) -> tuple[str, ...]:
     """Return one score's cells."""
-    share = "–" if score.share is None else f"{score.share:.3f}"
-    interval = "–" if score.low is None or score.high is None else f"{score.low:.3f}–{score.high:.3f}"
-    left = ", ".join(f"{count} {_LEFT_OUT[name]}" for name, count in score.left_out.items())
-    return score.what, share, interval, str(score.agree), str(score.n), left
+    share = "–"
+    if score.share is not None:
+        share = f"{score.share:.3f} of {score.n} ({score.low:.3f}–{score.high:.3f})"
+    coverage = "–" if score.coverage is None else f"{score.coverage:.3f}"
+    counts = (score.same, score.silent, score.error, score.refused, score.vacuous, score.unexplained)
+    aside = ", ".join(f"{count} {_ASIDE[name]}" for name, count in score.set_aside.items())
+    return score.what, *map(str, counts), share, coverage, aside
 
 
 def _cause(advice: Advice) -> tuple[str, ...]:
@@ -97,7 +106,7 @@ def _cause(advice: Advice) -> tuple[str, ...]:
 def disagreeing(found: CrossResult) -> list[CrossCase]:
     """Return the cases whose engines are not all alike: silent differences first, then errors, then the rest."""
     order = {"silent": 0, "undecided": 1, "error": 2, "both fail": 3, "not run": 4}
-    odd = [case for case in found.cases if any(pair.agreement != "agree" for pair in case.pairs)]
+    odd = [case for case in found.cases if any(pair.agreement not in _ALIKE for pair in case.pairs)]
     return sorted(odd, key=lambda case: min(order.get(pair.agreement, 9) for pair in case.pairs))
 
 
@@ -108,7 +117,7 @@ def cell_text(cell: Cell, case: CrossCase) -> str:
         return f"{cell.outcome}{verdict}"
     first = case.cells[0].dialect
     pair = next((one for one in case.pairs if (one.one, one.other) == (first, cell.dialect)), None)
-    word = "" if pair is None or pair.agreement in ("agree", "error") else f", {pair.agreement}"
+    word = "" if pair is None or pair.agreement in ("agree", "vacuous", "error") else f", {pair.agreement}"
     return f"{cell.rows} row{'' if cell.rows == 1 else 's'}{word}{verdict}"
 
 
@@ -142,7 +151,7 @@ def summary(found: CrossResult) -> str:
     """Return the crosscheck as Markdown: scores, causes with an example each, then the matrix."""
     odd = disagreeing(found)
     lines = [f"# {markdown(_heading(found))}", "", f"**{markdown(found.verdict_line)}**", ""]
-    lines += _rows(("portability", "share", "95 %", "agree", "n", "left out"), [_score(s) for s in found.portability])
+    lines += _rows(_SCORE_HEADS, [_score(s) for s in found.portability])
     lines += ["", *(f"- {markdown(line)}" for line in _facts(found, len(odd)))]
     if found.advice:
         lines += ["", "## Causes, silent ones first", ""]
@@ -153,7 +162,11 @@ def summary(found: CrossResult) -> str:
         lines += _rows(("case", *found.dialects, "cause"), [_odd(case) for case in odd[:_LISTED]])
         if len(odd) > _LISTED:
             lines += ["", f"{len(odd) - _LISTED} more are in crosscheck.json."]
+    empty = [case.case_id for case in found.cases if case not in odd and case.pairs[0].agreement == "vacuous"]
     lines += ["", f"All other cases ({len(found.cases) - len(odd)}) give the same rows on every engine."]
+    if empty:
+        shown = ", ".join(markdown_code(name) for name in empty[:_LISTED])
+        lines += ["", f"{len(empty)} of them give no value on any engine, which shows nothing: {shown}."]
     return "\n".join(lines)
 
 

@@ -15,8 +15,8 @@ Owner = Literal["agent", "dialect", "transpiler", "gold", "data"]
 """Whose a disagreement is: the agent's statement, the engine's meaning of it, the rewrite, the gold, or the data."""
 
 Origin = Literal["own", "same text", "rewritten", "none"]
-Agreement = Literal["agree", "silent", "error", "undecided", "both fail", "not run"]
-"""How two engines compare on a case; `silent` is other rows without any error."""
+Agreement = Literal["agree", "vacuous", "silent", "error", "undecided", "both fail", "not run"]
+"""How two engines compare on a case; `silent` is other rows without any error, `vacuous` no value on either side."""
 
 
 class _Record(BaseModel):
@@ -45,6 +45,7 @@ class Found(_Record):
     """Why two engines disagree: the cause from the closed list, whose it is, and the probe that shows it.
 
     `suspects` are all causes the statement is known for. `explained` is False where no probe flipped the outcome.
+    `set_aside` says that it is shown to say nothing about engines: the gold leaves its rows open, or fails at home.
     """
 
     cause: str
@@ -52,6 +53,7 @@ class Found(_Record):
     probe: str
     explained: bool
     suspects: tuple[str, ...] = ()
+    set_aside: bool = False
 
 
 class Pair(_Record):
@@ -74,18 +76,28 @@ class CrossCase(_Record):
 
 
 class Portability(_Record):
-    """The share of cases that give the same rows, with its 95 % Wilson interval; `left_out` counts what is not in `n`.
+    """What became of all cases in five counts, and the share of the same rows with its 95 % Wilson interval.
 
-    `what` is a pair of dialects, or `all` for every dialect at once.
+    `what` is a pair of dialects, or `all` for every dialect at once. The five counts add up to all cases: a case that
+    fails everywhere is an `error`, one that was not run somewhere is `refused`, and one without a value on any engine
+    is `vacuous`. `set_aside` counts those of the silent and the failed that say nothing about engines, by reason.
+    `share` is that of `same` among the same, the silent and the failed that are not set aside, `n`; `coverage` is the
+    share of `n` among all cases but those that the gold leaves open. `unexplained` counts cases.
     """
 
     what: str
-    agree: int
+    same: int
+    silent: int
+    error: int
+    refused: int
+    vacuous: int
+    set_aside: dict[str, int] = {}
+    unexplained: int
     n: int
     share: float | None
     low: float | None
     high: float | None
-    left_out: dict[str, int] = {}
+    coverage: float | None
 
 
 class Advice(_Record):
@@ -105,7 +117,7 @@ class Advice(_Record):
 class CrossResult(_Record):
     """A whole crosscheck."""
 
-    format: int = 1
+    format: int = 2
     pack: str
     case_set: str
     agent: str

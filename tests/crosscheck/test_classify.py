@@ -29,6 +29,7 @@ def test_clues_name_cause_and_owner(row):
         given[name] = tuple(given.get(name, ()))
     found = classify(Clues(**given))
     assert (found.cause, found.owner, found.explained) == (row["cause"], row["owner"], row.get("explained", True))
+    assert found.set_aside == row.get("set_aside", False)
 
 
 def test_every_cause_has_advice():

@@ -43,6 +43,9 @@ FAILED = gave(failure="error: no such function: x")
     [
         (gave(1, 2), gave(2, 1), "agree"),
         (gave(1, 2), gave(1, 3), "silent"),
+        (gave(), gave(), "vacuous"),
+        (gave(None), gave(None), "vacuous"),
+        (gave(), gave(1), "silent"),
         (gave(1), FAILED, "error"),
         (FAILED, gave(1), "error"),
         (FAILED, FAILED, "both fail"),
