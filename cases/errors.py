@@ -61,8 +61,20 @@ class EngineUnavailableError(InfrastructureError):
     """No container engine answers; the remedy is the line that brings one up."""
 
 
-class SandboxStartError(InfrastructureError):
-    """A sandbox does not come up: no statement is to blame, and the next one would fare no better."""
+class RunEndsError(InfrastructureError):
+    """No statement is to blame and the next one would fare no better: the run ends here and can be resumed."""
+
+
+class SandboxStartError(RunEndsError):
+    """A sandbox does not come up."""
+
+
+class ParserStartError(RunEndsError):
+    """The parser's process does not start, or is lost again and again."""
+
+
+class ParserLostError(InfrastructureError):
+    """The parser's process was killed or stopped from outside while it read a text; the text is not to blame."""
 
 
 class SandboxLostError(InfrastructureError):

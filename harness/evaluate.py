@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from cases.case import Case, Prediction
 from cases.catalog import Catalog
-from cases.errors import GoldBrokenError, InfrastructureError, SandboxStartError
+from cases.errors import GoldBrokenError, InfrastructureError, ParserLostError, RunEndsError
 from cases.outcome import Failure, Outcome
 from cases.presets import case_policy
 from cases.verdicts import FailureKind, Verdict
@@ -43,13 +43,17 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What was found before anything ran: where the prediction goes, what it may name, its facts, may it run."""
+    """What was found before anything ran: where the prediction goes, what it may name, its facts, may it run.
+
+    `lost` says how the parser was lost over the text, where it was: no fault of the text's, and nothing is known of it.
+    """
 
     route: Route
     catalog: Catalog
     parsed: ParsedQuery | None
     guard: GuardVerdict | None
     seconds: float
+    lost: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +111,17 @@ def _read(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer],
     started = time.monotonic()
     route = resolve_route(case, prediction, desk.rules.pack)
     catalog = _catalog(case, gold, route, desk)
-    parsed = _parse(prediction, route, catalog, desk)
+    try:
+        parsed, lost_by = _parse(prediction, route, catalog, desk), ""
+    except ParserLostError as error:
+        parsed, lost_by = None, str(error)
     guard = _guard(case, parsed, route, catalog, desk)
-    return _Read(route, catalog, parsed, guard, time.monotonic() - started)
+    return _Read(route, catalog, parsed, guard, time.monotonic() - started, lost_by)
 
 
 def _run(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], read: _Read, desk: Desk) -> _Ran:
     """Execute the predicted text where nothing speaks against it."""
-    decision = _before_execution(case, prediction, gold, read.route, read.parsed, read.guard)
+    decision = _before_execution(case, prediction, gold, read)
     snapshot = read.route.snapshot
     if decision is not None or prediction is None or prediction.sql is None or snapshot is None:
         return _Ran(None, decision, 0.0)
@@ -160,12 +167,7 @@ def _guard(case: Case, parsed: ParsedQuery | None, route: Route, catalog: Catalo
 
 
 def _before_execution(
-    case: Case,
-    prediction: Prediction | None,
-    gold: Sequence[GoldAnswer],
-    route: Route,
-    parsed: ParsedQuery | None,
-    guard: GuardVerdict | None,
+    case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], read: _Read
 ) -> Decision | None:
     """Return the verdict of a prediction that is never executed, None where it may run."""
     if case.out_of_scope:
@@ -173,10 +175,13 @@ def _before_execution(
     ours = _gold_fault(gold) if case.gold else None
     if ours is not None:
         return ours
-    if prediction is None or parsed is None or guard is None:
+    if read.lost:
+        return Verdict.INFRASTRUCTURE, read.lost
+    guard = read.guard
+    if prediction is None or read.parsed is None or guard is None:
         return Verdict.NO_PREDICTION, _why_no_prediction(prediction)
-    if route.snapshot is None:
-        return Verdict.ERROR, route.reason
+    if read.route.snapshot is None:
+        return Verdict.ERROR, read.route.reason
     if not guard.allowed:
         if guard.node in AGENT_MISTAKES and guard.statement is None:
             return Verdict.ERROR, f"not run: {guard.reason}"
@@ -224,7 +229,7 @@ def _execute(
         # The gold ran after this very setup: it fails again only where the agent chose another snapshot.
         ours = snapshot_id == case.snapshot
         return None, (Verdict.INFRASTRUCTURE if ours else Verdict.ERROR, str(error))
-    except SandboxStartError:
+    except RunEndsError:
         raise  # the next case would fare no better: the run ends here and can be resumed
     except InfrastructureError as error:
         return None, (Verdict.INFRASTRUCTURE, str(error))

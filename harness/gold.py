@@ -6,7 +6,7 @@ import logging
 from collections.abc import Sequence
 
 from cases.case import Case
-from cases.errors import GoldBrokenError, InfrastructureError, SandboxStartError
+from cases.errors import GoldBrokenError, InfrastructureError, ParserLostError, RunEndsError
 from cases.outcome import Changed, Failure, Outcome, Rows
 from cases.relation import Relation
 from cases.verdicts import FailureKind
@@ -31,10 +31,15 @@ def answer_statement(case: Case, sql: str, desk: Desk, cache: GoldCache) -> Gold
     """Return the answer from the cache, else run the statement and keep it where it is repeatable.
 
     Raises:
-        SandboxStartError: no gold can be run at all; the run ends.
+        RunEndsError: no gold can be run at all; the run ends.
     """
     image = desk.rules.image.holding(case.snapshot)
-    parsed = desk.parse(sql, case.snapshot, readings=cache.facts.of(image.key, image.catalog(case.snapshot).database))
+    readings = cache.facts.of(image.key, image.catalog(case.snapshot).database)
+    try:
+        parsed = desk.parse(sql, case.snapshot, readings=readings)
+    except ParserLostError as error:
+        unread = ParsedQuery(sql, desk.rules.dialect, "none", error=error.message)
+        return GoldAnswer(sql, unread, None, failure=str(error), infrastructure=True)
     verdict = check(parsed, desk.rules.grammar, desk.rules.image.catalog(case.snapshot), profile=case.query_type)
     pins = desk.rules.pins(case, verdict.flags)
     if case.query_type != "dql":
@@ -47,7 +52,7 @@ def answer_statement(case: Case, sql: str, desk: Desk, cache: GoldCache) -> Gold
         plain = verdict.allowed and not verdict.flags
         outcome = _run(case, sql, pins, desk, plain=plain)
         probe = _probe(case, parsed, pins, desk, plain=plain) if isinstance(outcome, Rows) else None
-    except SandboxStartError:
+    except RunEndsError:
         raise
     except InfrastructureError as error:
         return GoldAnswer(sql, parsed, None, failure=str(error), infrastructure=True)
@@ -64,13 +69,13 @@ def _answer_change(case: Case, sql: str, parsed: ParsedQuery, pins: Pins, desk: 
     """Return the state one gold change leaves on a throwaway server of its own; it is never kept between runs.
 
     Raises:
-        SandboxStartError: no gold can be run at all; the run ends.
+        RunEndsError: no gold can be run at all; the run ends.
     """
     change = plan(case, sql, desk.rules.dialect)
     try:
         trusted = desk.rules.isolation(case) == "run"
         outcome = desk.station.change(case.snapshot, change, desk.rules.gold_limits, pins, trusted=trusted)
-    except SandboxStartError:
+    except RunEndsError:
         raise
     except GoldBrokenError as error:
         return GoldAnswer(sql, parsed, None, failure=error.message)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cases.errors import InfrastructureError, SandboxStartError
+from cases.errors import InfrastructureError, RunEndsError
 from cases.outcome import Failure, Rows
 from cases.plan import QueryPlan
 from dialect_adapters.explaining import Planning
@@ -48,7 +48,7 @@ def _planned(evidence: Evidence, snapshot_id: str, desk: Desk) -> tuple[QueryPla
         )
         if isinstance(outcome, Rows):
             return found.plans.read(outcome.relation), ""
-    except SandboxStartError:
+    except RunEndsError:
         raise  # the next case would fare no better: the run ends here and can be resumed
     except InfrastructureError as error:
         return None, error.message
@@ -79,7 +79,7 @@ def _in_turn(evidence: Evidence, gold: str, predicted: str, desk: Desk) -> Paced
     sides = (gold, rules.gold_limits), (predicted, rules.case_limits(case))
     try:
         return desk.station.timed(case.snapshot, *sides, rules.settings.repetitions, pins)
-    except SandboxStartError:
+    except RunEndsError:
         raise  # the next case would fare no better: the run ends here and can be resumed
     except InfrastructureError as error:
         return Paced(failure=error.message)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from sandboxes.checks import Finding
 
 
 @click.command("doctor")
@@ -16,8 +20,9 @@ def command(as_json: bool) -> int:
     """
     from sandboxes.checks import examine
 
-    findings = examine()
-    usable = any(finding.ok for finding in findings if finding.decides)
+    parser = _parser()
+    findings = (parser, *examine())
+    usable = parser.ok and any(finding.ok for finding in findings if finding.decides)
     if as_json:
         value = {
             "format": 1,
@@ -34,3 +39,17 @@ def command(as_json: bool) -> int:
                 click.echo(f"     fix: {finding.fix}")
         click.echo("OK: evaluations can run here (exit 0)" if usable else "INFRASTRUCTURE: nothing can run (exit 3)")
     return 0 if usable else 3
+
+
+def _parser() -> Finding:
+    """Return whether the process that reads SQL starts and reads a text: without it nothing is judged."""
+    from cases.errors import InfrastructureError
+    from harness.parse import Parser
+    from sandboxes.checks import Finding
+
+    try:
+        with Parser() as parser:
+            read = parser.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite")
+    except InfrastructureError as fault:
+        return Finding("parser", False, fault.message, fault.remedy)
+    return Finding("parser", read.error is None, read.error or f"{read.parser} reads SELECT 1")

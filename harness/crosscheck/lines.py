@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from cases.case import Case
-from cases.errors import InfrastructureError, SandboxStartError
+from cases.errors import InfrastructureError, RunEndsError
 from cases.outcome import Failure, Rows
 from cases.relation import Relation
 from dialect_adapters.contract import Adapter
@@ -96,7 +96,7 @@ def _untrusted(case: Case, sql: str, desk: Desk) -> GoldAnswer:
     try:
         outcome = _run(case, sql, verdict, desk)
         probe = _hidden_keys(case, parsed, desk) if isinstance(outcome, Rows) else None
-    except SandboxStartError:
+    except RunEndsError:
         raise
     except InfrastructureError as error:
         return GoldAnswer(sql, parsed, None, failure=f"infrastructure: {error}", infrastructure=True)

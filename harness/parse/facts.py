@@ -26,6 +26,9 @@ from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
 MAX_DEPTH = 200
+TOO_LARGE = "too large to parse"
+"""The error of a text that takes more memory than the worker may have."""
+
 _COPIED_DEPTH = 40
 _ODBC = re.compile(r"(\{ ?(?:d|ts|t) ?)('[^'\\]*')( ?\})", re.IGNORECASE)
 _EXPLAIN = re.compile(
@@ -60,7 +63,7 @@ def facts_of(
     except RecursionError:
         facts["error"] = "nested too deep to parse"
     except MemoryError:
-        facts["error"] = "too large to parse"
+        facts["error"] = TOO_LARGE
     except Exception as error:  # noqa: BLE001 - the parser is a third party's: any fault of it is a fact about this text
         facts["error"] = f"the parser failed: {type(error).__name__}"
     return facts

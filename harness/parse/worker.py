@@ -10,33 +10,53 @@ import sys
 import threading
 from typing import Any, cast
 
-from harness.parse.facts import facts_of
+from harness.parse.facts import TOO_LARGE, facts_of
 from harness.parse.frames import receive, send
 from harness.parse.spelling import NONE, Spelled
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 12_000
 _MEMORY = 4 * 1024 * 1024 * 1024
-_ORPHAN_SECONDS = 20
 
 
-def main(descriptor: int, dialect: str) -> None:
-    """Serve until the parent hangs up, on a thread with a stack deep enough for the deepest allowed text."""
+def main(descriptor: int, dialect: str, seconds: float) -> None:
+    """Serve until the parent hangs up, on a thread with a stack deep enough for the deepest allowed text.
+
+    A text may take `seconds` of this process's own CPU time: a machine that is busy or asleep is no fault of a text.
+    Past them the kernel ends the process with SIGPROF, also where the parent is gone.
+    """
     logging.disable(logging.CRITICAL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    lower = _limit_memory()
     sys.setrecursionlimit(_RECURSION)
     threading.stack_size(_STACK)
-    thread = threading.Thread(target=_serve, args=(socket.socket(fileno=descriptor), dialect), daemon=True)
+    thread = threading.Thread(
+        target=_serve, args=(socket.socket(fileno=descriptor), dialect, seconds, lower), daemon=True
+    )
     thread.start()
     thread.join()
 
 
-def _serve(sock: socket.socket, dialect: str) -> None:
-    """Answer one text after the other; catalogues are kept by their key, spellings until others come."""
+def _limit_memory() -> bool:
+    """Lower the limit of the address space; return True where it is lower already, as by a shell's `ulimit -v`."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    lower = soft != resource.RLIM_INFINITY and soft < _MEMORY
+    if not lower:
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    return lower
+
+
+def _serve(sock: socket.socket, dialect: str, seconds: float, lower: bool) -> None:
+    """Answer one text after the other; catalogues are kept by their key, spellings until others come.
+
+    Memory that runs out under a limit lower than ours says nothing about the text: the process ends without an answer.
+    """
     catalogs: dict[int, tuple[dict[str, list[str]], list[list[str]]]] = {}
     spellings = NONE
-    facts_of("SELECT 1", dialect, None)
+    warm = facts_of("SELECT 1", dialect, None)
+    if "error" in warm:
+        sys.stderr.write(f"SELECT 1: {warm['error']}\n")
+        return
     send(sock, "ready")
     while True:
         try:
@@ -49,8 +69,7 @@ def _serve(sock: socket.socket, dialect: str) -> None:
         if "spellings" in request:
             spellings = Spelled(*request["spellings"])
             continue
-        # Should the parent be gone while a text loops, the default action of the alarm ends this process.
-        signal.alarm(_ORPHAN_SECONDS)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         tables, keys = catalogs.get(request["use"], (None, []))
         answer = facts_of(
             request["sql"],
@@ -61,5 +80,7 @@ def _serve(sock: socket.socket, dialect: str) -> None:
             brief=request["brief"],
             spellings=spellings,
         )
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if lower and answer.get("error") == TOO_LARGE:
+            return
         send(sock, answer)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from cases.case import Case
 from cases.compact import Shared
-from cases.errors import InfrastructureError, SandboxStartError
+from cases.errors import InfrastructureError, RunEndsError
 from harness.judges import Figures
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import Evidence, GoldAnswer
@@ -65,7 +65,7 @@ class Book:
         self.interrupted = True
         self.finished = dict(read(self.folder.path / JOURNAL).finished)
 
-    def broken_off(self, error: SandboxStartError) -> InfrastructureError:
+    def broken_off(self, error: RunEndsError) -> InfrastructureError:
         """Return the error of a run that ends here because no sandbox comes up: what is kept, and how it goes on."""
         done = len(read(self.folder.path / JOURNAL).kept)
         remedy = f"{error.remedy or 'Mend that'}, then go on by `sqlassay resume {self.folder.path}`"

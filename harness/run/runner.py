@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from cases.case import Case, Prediction
-from cases.errors import SandboxStartError
+from cases.errors import RunEndsError
 from cases.outcome import Changed, Outcome, Rows
 from cases.pack import Pack
 from harness.desk import Desk, Rules
@@ -161,7 +161,7 @@ def _phases(
             _prediction_phase(config, tasks, bench, pool, asker, book, screen)
         except KeyboardInterrupt:
             book.interrupt()
-        except SandboxStartError as error:
+        except RunEndsError as error:
             raise book.broken_off(error) from error
     return written
 

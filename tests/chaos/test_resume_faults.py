@@ -31,10 +31,29 @@ main(sys.argv[1:])
 """
 """The command on a machine where some statements lose every sandbox."""
 
+_UNREAD = """
+import os, signal, sys
+from harness.parse.parser import Parser
 
-def faulty(ground: Ground, lost: list[str], *arguments: str) -> tuple[int, str]:
-    """Run a command with those statements lost; return its exit code and the last line printed."""
-    code = _FAULTY.format(lost=lost)
+sound = Parser._ask
+
+def ask(self, request, *more):
+    if request["sql"] in {lost!r}:
+        if self.pid is None:
+            self._start("sqlite")
+        os.kill(self.pid, signal.SIGKILL)
+    return sound(self, request, *more)
+
+Parser._ask = ask
+from harness.cli.main import main
+main(sys.argv[1:])
+"""
+"""The command on a machine where the parser is killed whenever it reads some statements, as by an OOM killer."""
+
+
+def faulty(ground: Ground, lost: list[str], *arguments: str, machine: str = _FAULTY) -> tuple[int, str]:
+    """Run a command on a faulty machine with those statements lost; return its exit code and the last line printed."""
+    code = machine.format(lost=lost)
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         stdin=subprocess.DEVNULL,
@@ -46,7 +65,7 @@ def faulty(ground: Ground, lost: list[str], *arguments: str) -> tuple[int, str]:
         env=ground.env(),
     )
     assert "Traceback" not in done.stderr, done.stderr
-    return done.returncode, done.stdout.rstrip().splitlines()[-1]
+    return done.returncode, (done.stdout.rstrip() or done.stderr.rstrip()).splitlines()[-1]
 
 
 @pytest.fixture
@@ -78,6 +97,26 @@ def test_faults_of_ours_are_asked_again(ground, undisturbed):
     assert (differences(undisturbed, folder), ground.verdicts("run"), ground.settled()) == ([], VERDICTS, [])
     code, said = ground.call("resume", str(folder))
     assert (code, "is finished; nothing was run again" in said) == (0, True), said
+
+
+def test_statements_over_which_the_parser_is_lost_are_asked_again(ground, undisturbed):
+    """No right answer is blocked and no gold loses its order: what could not be read is ours, and resume mends it."""
+    lost = [CASES["count"][1], CASES["all"][0]]
+    arguments = ground.run_arguments("run", "sqlite", "--jobs", "2", "--no-gold-cache", "--store-rows", "all")
+    code, last = faulty(ground, lost, *arguments, machine=_UNREAD)
+    found = ground.verdicts("run")
+    assert (code, found) == (3, VERDICTS | dict.fromkeys(("count", "all"), "infrastructure")), last
+    code, said = ground.call("resume", str(ground.home / "run"))
+    assert code == 0, said
+    assert (differences(undisturbed, ground.home / "run"), ground.verdicts("run")) == ([], VERDICTS)
+
+
+def test_a_parser_that_is_always_lost_ends_the_run(ground, undisturbed):
+    """Nothing is scored on a machine that kills the parser each time; the run says so and can go on."""
+    lost = [sql for case in CASES.values() for sql in case if sql]
+    arguments = ground.run_arguments("run", "sqlite", "--jobs", "1", "--no-gold-cache", "--store-rows", "all")
+    code, last = faulty(ground, lost, *arguments, machine=_UNREAD)
+    assert (code, "statements in a row were lost" in last) == (3, True), last
 
 
 def test_an_alternative_we_lost_decides_nothing_against_the_agent(ground):

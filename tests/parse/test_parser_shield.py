@@ -11,10 +11,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cases.errors import ParserLostError, ParserStartError
 from harness.parse import Parser
+from harness.parse import parser as parsing
 
 _SQL = (
     "SELECT a, count(*) FROM t JOIN u ON t.id = u.id WHERE x IN (1, 2) AND y LIKE 'a%' GROUP BY a ORDER BY 2 LIMIT 3",
@@ -47,17 +50,111 @@ def test_a_killed_worker_is_replaced_and_the_text_is_still_parsed(parser: Parser
     assert parser.pid != pid
 
 
-def test_a_worker_past_the_deadline_is_killed_and_the_next_text_is_parsed() -> None:
-    """A worker that does not answer in time is ended; the text has an error and the next one a new worker."""
-    with Parser(deadline=1.5) as hurried:
+def test_a_stopped_worker_is_replaced_and_the_text_is_still_parsed() -> None:
+    """A worker that gives no answer is a stall of the machine, not of the text: a fresh one is asked."""
+    with Parser(stall=1.0) as hurried:
         hurried.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite")
         pid = hurried.pid
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
         while Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "T":
             time.sleep(0.01)
-        assert hurried.parse("SELECT 2", "sqlite", sqlglot_dialect="sqlite").error == "not parsed within 1.5 s"
-        assert hurried.parse("SELECT 3", "sqlite", sqlglot_dialect="sqlite").error is None
+        assert hurried.parse("SELECT a FROM t", "sqlite", sqlglot_dialect="sqlite").projections == ("a",)
+        assert hurried.pid != pid
+
+
+def test_a_text_past_the_cpu_deadline_has_an_error_and_the_next_text_is_parsed() -> None:
+    """The deadline counts the worker's own CPU time; the text that used it up is to blame, once is enough."""
+    slow = "SELECT " + ", ".join(f"({number} + a{number})" for number in range(1500)) + " FROM t"
+    with Parser(deadline=0.02) as hurried:
+        assert hurried.parse(slow, "sqlite", sqlglot_dialect="sqlite").error == "not parsed within 0.02 s"
+        assert hurried.restarts == 0
+    with Parser() as patient:
+        assert patient.parse(slow, "sqlite", sqlglot_dialect="sqlite").error is None
+
+
+@pytest.fixture
+def struck(monkeypatch: pytest.MonkeyPatch) -> list[signal.Signals]:
+    """Signals that meet the worker just before it is asked, one a question."""
+    signals: list[signal.Signals] = []
+    ask = Parser._ask
+
+    def strike(self: Parser, *arguments: Any) -> dict[str, Any]:
+        if self.pid is None:
+            self._start("sqlite")
+        if signals and self.pid is not None:
+            os.kill(self.pid, signals.pop(0))
+        return ask(self, *arguments)
+
+    monkeypatch.setattr(Parser, "_ask", strike)
+    return signals
+
+
+def test_a_worker_killed_from_outside_twice_is_a_fault_of_ours(struck: list[signal.Signals]) -> None:
+    """What a supervisor or the kernel kills says nothing about the text; the next text is read."""
+    with Parser() as parser:
+        struck += [signal.SIGKILL, signal.SIGKILL]
+        with pytest.raises(ParserLostError, match="was ended by SIGKILL, twice"):
+            parser.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite")
+        assert parser.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite").error is None
+
+
+def test_a_text_that_crashes_two_workers_is_to_blame(struck: list[signal.Signals]) -> None:
+    """A crash of the parser's own on a fresh worker too is a fact about the text."""
+    with Parser() as parser:
+        struck += [signal.SIGSEGV, signal.SIGSEGV]
+        assert parser.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite").error == "the parser died on this text"
+
+
+def test_texts_lost_one_after_the_other_end_the_run(struck: list[signal.Signals]) -> None:
+    """Three lost texts in a row are a fault that the next text would meet too."""
+    with Parser() as parser:
+        struck += [signal.SIGKILL] * 6
+        for _ in range(2):
+            with pytest.raises(ParserLostError):
+                parser.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite")
+        with pytest.raises(ParserStartError, match="3 statements in a row"):
+            parser.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite")
+
+
+def test_a_worker_that_does_not_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start that fails is no fault of any text, and the last line of the process tells the reason."""
+    monkeypatch.setattr(parsing, "_BOOT", "raise SystemExit('no parser here')")
+    with Parser() as parser, pytest.raises(ParserStartError, match="does not start: .* exit code 1: no parser here"):
+        parser.parse("SELECT 1", "sqlite", sqlglot_dialect="sqlite")
+
+
+@pytest.mark.parametrize(("kilobytes", "starts"), [(4_000_000, True), (60_000, False)])
+def test_a_lower_limit_of_memory_is_respected(kilobytes: int, starts: bool) -> None:
+    """Under a shell's own limit the parser works where it can, and says that it does not start where it cannot."""
+    code = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({kilobytes} * 1024,) * 2)\n"
+        "from harness.parse import Parser\nfrom cases.errors import ParserStartError\n"
+        "try:\n    print(Parser().parse('SELECT 1', 'sqlite', sqlglot_dialect='sqlite').error)\n"
+        "except ParserStartError:\n    print('not started')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == ("None" if starts else "not started"), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("sql", "sorts"),
+    [
+        ("SELECT a b c FROM a ORDER BY b", True),
+        ("SELECT a b c FROM (SELECT a FROM t ORDER BY a LIMIT 3)", False),
+        ("(SELECT a b c FROM a ORDER  BY b)", True),
+        ("SELECT a b c FROM 'order by'", False),
+        ("SELECT a b c FROM a -- order by\n", False),
+        ("SELECT a b c FROM a /* ( */ order\tby b", True),
+        ("SELECT a FROM t ORDER BY a -- " + "x" * 33_000, True),
+        ("SELECT a FROM t -- " + "x" * 33_000, False),
+    ],
+)
+def test_a_text_without_facts_that_sorts_has_an_order_of_unknown_keys(parser: Parser, sql: str, sorts: bool) -> None:
+    """Rows of a gold that could not be read are never compared as a bag where its text sorts them."""
+    parsed = parser.parse(sql, "postgres", sqlglot_dialect="postgres")
+    assert parsed.error is not None
+    assert (parsed.order is not None) is sorts
 
 
 def test_a_closed_parser_leaves_no_process() -> None:
