@@ -76,9 +76,9 @@ def compare(gold: Relation, predicted: Relation, policy: Policy | None = None) -
 
     Without SQL, row order counts only where the policy says `exact` or names `order_keys`.
     """
-    from harness.compare import compare as judge
+    from harness.verdict import GoldRows, judge_rows
 
-    return judge(gold, predicted, policy or preset("strict"))
+    return judge_rows(GoldRows(gold), predicted, policy or preset("strict"))
 
 
 def guard(sql: str, dialect: str, *, catalog: Catalog | None = None, profile: str = "dql") -> GuardVerdict:

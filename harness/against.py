@@ -3,38 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cases.case import Case
 from cases.outcome import Changed, Outcome, Rows
 from cases.policy import Policy
+from cases.presets import case_policy
 from harness.change import compare_states
-from harness.compare import compare, partial_credit, resolve_policy
 from harness.desk import Desk
 from harness.results.evidence import Execution, GoldAnswer
-from harness.results.verdicts import Comparison, distance
+from harness.results.verdicts import GOLD_LOST, Comparison, distance
+from harness.verdict import GoldRows, credited, judge_rows
 
 
 def closest(
     case: Case, gold: Sequence[GoldAnswer], predicted: Outcome | None, policy: Policy, snapshot_id: str, desk: Desk
 ) -> tuple[GoldAnswer | None, Execution | None]:
-    """Compare with each usable gold answer; return the one that matched, else the closest, with its execution."""
+    """Compare with each usable gold answer; return the one that matched, else the closest, with its execution.
+
+    Under every other policy that is asked for, the accepted gold that is the kindest by that policy counts, as it
+    would in a run under that policy.
+    """
     usable = [answer for answer in gold if answer.usable]
     if not usable:
         return (gold[0] if gold else None), None
     if not isinstance(predicted, Rows | Changed):
         return usable[0], Execution(snapshot_id, outcome_of(usable[0]), predicted)
-    pairs = []
-    for answer in usable:
-        if isinstance(predicted, Changed):
-            execution = _states(case, answer, predicted, policy, snapshot_id, desk)
-        else:
-            execution = on_rows(answer, predicted, policy, snapshot_id, desk)
-        pairs.append((answer, execution))
-    best, execution = min(pairs, key=lambda pair: _nearness(pair[1]))
-    if lost(gold) and execution.comparison is not None and execution.comparison.verdict != "match":
+    found = [against(case, answer, predicted, policy, snapshot_id, desk) for answer in usable]
+    best, execution = min(zip(usable, found, strict=True), key=lambda pair: _nearness(pair[1]))
+    gone = lost(gold)
+    if gone is not None and execution.comparison is not None and execution.comparison.verdict != "match":
         # The alternative that we could not run might be the one that matches: nothing was decided.
         return best, Execution(snapshot_id, execution.gold, None)
-    return best, execution
+    return best, _kindest(execution, found, gone)
+
+
+def against(
+    case: Case, answer: GoldAnswer, predicted: Rows | Changed, policy: Policy, snapshot_id: str, desk: Desk
+) -> Execution:
+    """Compare one usable gold answer with what was predicted, under the run's policy, `strict` and what metrics need.
+
+    What the case itself says of order and columns is laid over each but `strict`, which knows no leniency.
+    """
+    strict = desk.rules.strict
+    others = tuple((name, case_policy(other, case)) for name, other in desk.rules.others)
+    if isinstance(predicted, Changed):
+        return _states(case, answer, predicted, (policy, strict, others), snapshot_id, desk)
+    gold = GoldRows.of(answer)
+    comparison, partial = credited(gold, predicted.relation, policy)
+    return Execution(
+        snapshot=snapshot_id,
+        gold=Rows(gold.relation, answer.seconds),
+        predicted=predicted,
+        comparison=comparison,
+        strict=judge_rows(gold, predicted.relation, strict),
+        partial=partial,
+        others=tuple((name, judge_rows(gold, predicted.relation, other)) for name, other in others),
+    )
+
+
+def _kindest(chosen: Execution, found: Sequence[Execution], gone: GoldAnswer | None) -> Execution:
+    """Return the chosen execution with the best comparison under each other policy, its own where none is better."""
+    every = [chosen, *found]
+
+    def best(comparisons: Sequence[Comparison | None]) -> Comparison | None:
+        """Return the kindest; where an accepted gold is lost, one that is no match decides nothing."""
+        one = min(comparisons, key=lambda each: distance(each, None)[0])
+        if one is None or gone is None or one.verdict == "match":
+            return one
+        reason = f"an accepted gold could not be run: {gone.failure}"
+        return Comparison("undecided", GOLD_LOST, reason, one.policy_digest)
+
+    names = [name for name, _ in chosen.others]
+    kindest = [(name, best([dict(each.others)[name] for each in every])) for name in names]
+    others = tuple((name, each) for name, each in kindest if each is not None)
+    return replace(chosen, strict=best([each.strict for each in every]), others=others)
 
 
 def _nearness(execution: Execution) -> tuple[int, float, bool, int]:
@@ -58,43 +101,26 @@ def outcome_of(answer: GoldAnswer) -> Outcome | None:
 
 
 def _states(
-    case: Case, answer: GoldAnswer, predicted: Changed, policy: Policy, snapshot_id: str, desk: Desk
+    case: Case,
+    answer: GoldAnswer,
+    predicted: Changed,
+    policies: tuple[Policy, Policy, tuple[tuple[str, Policy], ...]],
+    snapshot_id: str,
+    desk: Desk,
 ) -> Execution:
-    """Compare the states two changes left under the run's policy and under `strict`."""
-    if answer.changed is None:
+    """Compare the states two changes left under the run's policy, under `strict` and under the others."""
+    gold = answer.changed
+    if gold is None:
         raise AssertionError("the gold of a change is a state")
     questions = case.eval_query.get(desk.rules.dialect, ())
     orders = tuple(desk.parse(question, case.snapshot).order for question in questions)
-    judged, strict = (
-        compare_states(answer.changed, predicted, chosen, orders) for chosen in (policy, desk.rules.strict)
-    )
-    others = tuple(
-        (name, compare_states(answer.changed, predicted, other, orders)) for name, other in desk.rules.others
-    )
-    return Execution(snapshot_id, answer.changed, predicted, judged, strict, eval_orders=orders, others=others)
-
-
-def on_rows(answer: GoldAnswer, predicted: Rows, policy: Policy, snapshot_id: str, desk: Desk) -> Execution:
-    """Compare one gold answer with the predicted relation under the run's policy, `strict` and what metrics need."""
-    relation = answer.relation
-    if relation is None:
-        raise AssertionError("only usable gold answers are compared")
-    facts = answer.parsed.order
-    resolved, order = resolve_policy(policy, facts=facts, gold=relation, probe=answer.probe, gold_sql=answer.sql)
-    comparison = compare(relation, predicted.relation, resolved, order=order)
-
-    def under(other: Policy) -> Comparison:
-        """Compare under another policy."""
-        chosen, its_order = resolve_policy(other, facts=facts, gold=relation, probe=answer.probe)
-        return compare(relation, predicted.relation, chosen, order=its_order)
-
-    partial = partial_credit(relation, predicted.relation, resolved) if comparison.verdict == "mismatch" else None
+    policy, strict, others = policies
     return Execution(
-        snapshot=snapshot_id,
-        gold=Rows(relation, answer.seconds),
-        predicted=predicted,
-        comparison=comparison,
-        strict=under(desk.rules.strict),
-        partial=partial,
-        others=tuple((name, under(other)) for name, other in desk.rules.others),
+        snapshot_id,
+        gold,
+        predicted,
+        compare_states(gold, predicted, policy, orders),
+        compare_states(gold, predicted, strict, orders),
+        eval_orders=orders,
+        others=tuple((name, compare_states(gold, predicted, other, orders)) for name, other in others),
     )

@@ -14,9 +14,9 @@ from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Column, Kind, Relation
 from dialect_adapters.execute import Change
-from harness.compare import compare, resolve_policy
 from harness.results.parsed import OrderFacts
 from harness.results.verdicts import Comparison
+from harness.verdict import GoldRows, judge_rows
 
 RULE = "state"
 _TRUNCATE = re.compile(r"(?:\s|(?:--|#)[^\n]*\n|/\*.*?\*/)*truncate\b", re.IGNORECASE | re.DOTALL)
@@ -120,7 +120,7 @@ def _rows(gold: Relation, predicted: Relation, policy: Policy) -> Comparison:
         tuple(predicted.columns[place] for place in places),
         tuple(tuple(row[place] for place in places) for row in predicted.rows),
     )
-    return compare(gold, aligned, _bag(policy))
+    return judge_rows(GoldRows(gold), aligned, _bag(policy))
 
 
 def _bag(policy: Policy) -> Policy:
@@ -138,7 +138,7 @@ def _schema(gold: Relation, predicted: Relation, policy: Policy) -> Comparison:
     hidden = set() if policy.columns == "position" else {_ORDINAL}
     hidden |= set() if policy.names == "match" else {_CHOSEN_NAME}
     exact = preset("strict").model_copy(update={"row_order": "ignore"})
-    found = compare(_without(gold, hidden), _without(predicted, hidden), exact)
+    found = judge_rows(GoldRows(_without(gold, hidden)), _without(predicted, hidden), exact)
     row = (found.first.gold or found.first.predicted) if found.first is not None else None
     return replace(found, reason=f"{found.reason} (of {row[0]})") if row else found
 
@@ -166,8 +166,7 @@ def _answer(
         return _plain("mismatch", f"it fails on the state the prediction left: {predicted.message}", policy)
     if isinstance(gold, Failure):
         return _plain("undecided", f"it fails on the state the gold left: {gold.message}", policy)
-    resolved, order = resolve_policy(policy, facts=facts, gold=gold, probe=None)
-    return compare(gold, predicted, resolved, order=order)
+    return judge_rows(GoldRows(gold, order=facts), predicted, policy)
 
 
 def _plain(verdict: Literal["match", "mismatch", "undecided"], reason: str, policy: Policy) -> Comparison:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Relation
-from harness.compare import compare, resolve_policy
 from harness.results.evidence import GoldAnswer
 from harness.results.verdicts import Comparison
+from harness.verdict import GoldRows, judge_rows
 
 CROSS_DIALECT = preset("cross_dialect")
 
@@ -17,9 +17,4 @@ def crossed(here: GoldAnswer, there: Relation, policy: Policy = CROSS_DIALECT) -
 
     Raises: AssertionError where this side has no rows.
     """
-    if here.relation is None:
-        raise AssertionError("only rows are crossed")
-    resolved, order = resolve_policy(
-        policy, facts=here.parsed.order, gold=here.relation, probe=here.probe, gold_sql=here.sql
-    )
-    return compare(here.relation, there, resolved, order=order)
+    return judge_rows(GoldRows.of(here), there, policy)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from cases.case import Case, Prediction
 from cases.outcome import Failure, Outcome, Rows
 from cases.policy import Policy
 from cases.verdicts import FailureKind
-from harness.against import on_rows, outcome_of
+from harness.against import against, outcome_of
 from harness.desk import Desk
 from harness.guard import check
 from harness.results.evidence import Execution, GoldAnswer
+from harness.results.verdicts import Comparison
 
 SuiteGold = tuple[str, Sequence[GoldAnswer]]
 """A further snapshot of a case with its gold answers there, in the order of those on the case's own."""
@@ -33,31 +35,58 @@ def everywhere(
     """Return what gold and prediction gave on the case's further snapshots, then on its own.
 
     The further ones are asked where the prediction gave rows on the case's own: else there is no suite to pass. Of
-    several accepted golds that fit on the case's own snapshot, the one that fits on most others counts, on all alike.
+    several accepted golds that fit on the case's own snapshot, the one that fits on most others counts, on all alike;
+    which one that is, each policy says for itself.
     """
     if own is None or prediction is None or prediction.sql is None or not suite:
         return () if own is None else (own,)
     if own.snapshot != case.snapshot or not isinstance(own.predicted, Rows):
         return (own,)
-    sql, there = prediction.sql, []
-    for snapshot_id, answers in suite:
-        there.append((snapshot_id, answers, _elsewhere(case, sql, snapshot_id, desk, execute)))
-    fitting = [number for number, answer in enumerate(gold) if _fits(answer, own, policy, desk)]
-    found = [tuple(_on(*one, number, policy, desk) for one in there) for number in fitting]
-    return (*max(found, key=_agreed, default=()), own)
+    sql, predicted = prediction.sql, own.predicted
+    there = [(name, answers, _elsewhere(case, sql, name, desk, execute)) for name, answers in suite]
+    found = {
+        number: (
+            against(case, answer, predicted, policy, own.snapshot, desk),
+            tuple(_on(case, *one, number, policy, desk) for one in there),
+        )
+        for number, answer in enumerate(gold)
+        if answer.relation is not None
+    }
+    names = [name for name, _ in own.others]
+    chosen = {name: _chosen(found, own, name) for name in (None, "strict", *names)}
+    return (*(_composed(place, found, chosen) for place in range(len(there))), own)
 
 
-def _fits(answer: GoldAnswer, own: Execution, policy: Policy, desk: Desk) -> bool:
-    """Return whether one accepted gold agrees with the prediction on the case's own snapshot as well as the best."""
-    if answer.relation is None or not isinstance(own.predicted, Rows):
-        return False
-    return _verdicts(on_rows(answer, own.predicted, policy, own.snapshot, desk)) == _verdicts(own)
+def _under(execution: Execution, name: str | None) -> Comparison | None:
+    """Return the comparison under one policy: None names the run's own."""
+    if name is None:
+        return execution.comparison
+    return execution.strict if name == "strict" else dict(execution.others).get(name)
 
 
-def _verdicts(execution: Execution) -> list[str]:
-    """Return how gold and prediction compare under the run's policy and every other that a metric needs."""
-    found = (execution.comparison, *(other for _, other in execution.others))
-    return [comparison.verdict for comparison in found if comparison is not None]
+def _chosen(found: dict[int, tuple[Execution, tuple[Execution, ...]]], own: Execution, name: str | None) -> int:
+    """Return the accepted gold that counts under one policy: of those that fit best here, the one that fits on most."""
+    wanted = _under(own, name)
+
+    def rank(number: int) -> tuple[bool, int]:
+        """Order golds: as good as the best on the case's own snapshot, then by how many further ones agree."""
+        here, elsewhere = found[number]
+        ours = _under(here, name)
+        fits = ours is not None and wanted is not None and ours.verdict == wanted.verdict
+        agreed = sum(one is not None and one.verdict == "match" for one in (_under(each, name) for each in elsewhere))
+        return fits, agreed
+
+    return max(found, key=rank)
+
+
+def _composed(
+    place: int, found: dict[int, tuple[Execution, tuple[Execution, ...]]], chosen: dict[str | None, int]
+) -> Execution:
+    """Return what is known of one further snapshot: under each policy the gold that counts under it."""
+    base = found[chosen[None]][1][place]
+    under = {name: _under(found[number][1][place], name) for name, number in chosen.items()}
+    others = tuple((name, one) for name, one in under.items() if name not in (None, "strict") and one is not None)
+    return replace(base, strict=under["strict"], others=tuple((str(name), one) for name, one in others))
 
 
 def _elsewhere(case: Case, sql: str, snapshot_id: str, desk: Desk, execute: Execute) -> Outcome | None:
@@ -71,7 +100,13 @@ def _elsewhere(case: Case, sql: str, snapshot_id: str, desk: Desk, execute: Exec
 
 
 def _on(
-    snapshot_id: str, gold: Sequence[GoldAnswer], predicted: Outcome | None, number: int, policy: Policy, desk: Desk
+    case: Case,
+    snapshot_id: str,
+    gold: Sequence[GoldAnswer],
+    predicted: Outcome | None,
+    number: int,
+    policy: Policy,
+    desk: Desk,
 ) -> Execution:
     """Return how one accepted gold and the prediction compare on a further snapshot."""
     answer = gold[number] if number < len(gold) else None
@@ -79,14 +114,4 @@ def _on(
         return Execution(snapshot_id, None, predicted)
     if not isinstance(predicted, Rows):
         return Execution(snapshot_id, outcome_of(answer), predicted)
-    return on_rows(answer, predicted, policy, snapshot_id, desk)
-
-
-def _agreed(executions: Sequence[Execution]) -> int:
-    """Return on how many snapshots gold and prediction agree, under the run's policy and every other."""
-    return sum(
-        comparison.verdict == "match"
-        for one in executions
-        for comparison in (one.comparison, *(other for _, other in one.others))
-        if comparison is not None
-    )
+    return against(case, answer, predicted, policy, snapshot_id, desk)

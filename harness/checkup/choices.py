@@ -14,11 +14,11 @@ from dialect_adapters.transpile.causes import Doubting
 from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.snapshot_facts import snapshot_facts
 from harness.checkup.seen import Sign, row_text
-from harness.compare import resolve_policy
 from harness.desk import Desk
 from harness.results.evidence import GoldAnswer
 from harness.results.health import Flag
 from harness.results.parsed import OrderFacts
+from harness.verdict import GoldRows, order_demanded
 from sandboxes.station import Care
 
 
@@ -69,7 +69,7 @@ def _cut_tie(answer: GoldAnswer, desk: Desk) -> Iterator[Sign]:
     facts, gold, probe = answer.parsed.order, answer.relation, answer.probe
     if facts is None or gold is None or probe is None:
         return
-    _, order = resolve_policy(desk.rules.strict, facts=facts, gold=gold, probe=probe)
+    order = order_demanded(GoldRows.of(answer), desk.rules.strict)
     if order is None or order.cut_tie is not True:
         return
     width, last = len(gold.columns), order.groups[-1]

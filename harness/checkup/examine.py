@@ -15,7 +15,6 @@ from harness.checkup.choices import doubts, is_vacuous, null_keys
 from harness.checkup.clock import clock_signs
 from harness.checkup.columns import TextNumbers
 from harness.checkup.seen import RANDOM, Seen, Sign, compared, differing, reads_places
-from harness.compare import compare, resolve_policy
 from harness.desk import Desk
 from harness.evaluate import Judged, evaluate
 from harness.gold import answer_gold
@@ -23,6 +22,7 @@ from harness.results.evidence import GoldAnswer
 from harness.results.health import Flag
 from harness.results.verdicts import Comparison
 from harness.store.gold_cache import GoldCache
+from harness.verdict import GoldRows, judge_rows
 
 _FAILED: dict[Verdict, Flag] = {
     Verdict.BLOCKED: Flag.REFUSED_BY_GUARD,
@@ -158,9 +158,4 @@ def either_way(one: GoldAnswer, other: GoldAnswer, policy: Policy) -> Comparison
 
 def _against(gold: GoldAnswer, other: GoldAnswer, policy: Policy) -> Comparison:
     """Compare what one answer gave with the rows of another as if they were predicted."""
-    if gold.relation is None or other.relation is None:
-        raise AssertionError("only rows are compared")
-    resolved, order = resolve_policy(
-        policy, facts=gold.parsed.order, gold=gold.relation, probe=gold.probe, gold_sql=gold.sql
-    )
-    return compare(gold.relation, other.relation, resolved, order=order)
+    return judge_rows(GoldRows.of(gold), GoldRows.of(other).relation, policy)

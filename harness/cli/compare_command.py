@@ -103,15 +103,15 @@ def _judged(stream: IO[bytes], name: Path, base: object) -> Iterator[tuple[Pair,
     """Yield each pair with its verdict, or the error that makes a line none; one line is held at a time."""
     from cases.errors import InputError
     from cases.pairs import placed, read_pairs
-    from harness.compare import compare
     from harness.results.records import comparison_record
+    from harness.verdict import GoldRows, judge_rows
 
     for pair in read_pairs(stream, name, base):  # type: ignore[arg-type]
         if isinstance(pair, InputError):
             yield pair
             continue
         try:
-            yield pair, comparison_record(compare(pair.gold, pair.predicted, pair.policy))
+            yield pair, comparison_record(judge_rows(GoldRows(pair.gold), pair.predicted, pair.policy))
         except InputError as error:
             yield placed(error, name, pair.line)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cases.verdicts import UNSCORABLE, Verdict
 from harness.metrics.contract import Ask, Metric
 from harness.results.evidence import Evidence, Execution, Score
+from harness.results.verdicts import GOLD_LOST
 
 
 def _last(evidence: Evidence) -> Execution | None:
@@ -32,6 +33,8 @@ def strict_execution_accuracy(evidence: Evidence, _ask: Ask | None = None) -> Sc
     execution = _last(evidence)
     if execution is None or execution.strict is None:
         return Score(0.0, evidence.reason)
+    if execution.strict.rule == GOLD_LOST:
+        return Score(None, execution.strict.reason)
     return Score(float(execution.strict.verdict == "match"), execution.strict.reason)
 
 

@@ -54,6 +54,10 @@ class Comparison:
     looser: str | None = None
 
 
+GOLD_LOST = "gold_lost"
+"""The rule of a comparison that decides nothing: an accepted gold could not be run by a fault of ours."""
+
+
 def distance(comparison: Comparison | None, partial: float | None) -> tuple[int, float]:
     """Order comparisons with several golds: a match first, then undecided, then the highest partial credit."""
     if comparison is None:

@@ -16,13 +16,13 @@ from cases.presets import case_policy
 from cases.relation import Relation
 from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
 from harness.change import compare_states
-from harness.compare import compare, partial_credit, resolve_policy
 from harness.results.case_result import CaseResult, ComparisonRecord, OrderRecord
 from harness.results.parsed import OrderFacts, OrderKey
 from harness.results.records import comparison_record
 from harness.results.rescored import Flip, OtherGold, PolicyTotal, Rescored
 from harness.results.verdicts import Comparison, distance
 from harness.store.reading import StoredGold, StoredRun, StoredSides, by_state, has_rows, read_run, read_sides
+from harness.verdict import GoldRows, credited, judge_rows
 
 OWN = "run"
 """Names the run's own policy among those it is judged by again."""
@@ -104,12 +104,8 @@ def _judge(gold: StoredGold, sides: StoredSides, policy: Policy) -> tuple[Compar
     if not isinstance(gold.content, Relation) or not isinstance(predicted, Relation):
         raise AssertionError("rows stand beside rows and states beside states")  # noqa: TRY004 (read_sides refuses others)
     probe = gold.probe if isinstance(gold.probe, Relation) else None
-    resolved, order = resolve_policy(
-        policy, facts=_facts(gold.order), gold=gold.content, probe=probe, gold_sql=gold.sql
-    )
-    found = compare(gold.content, predicted, resolved, order=order)
-    ranked = found.verdict == "mismatch" and len(sides.golds) > 1
-    return found, partial_credit(gold.content, predicted, resolved) if ranked else None
+    rows = GoldRows(gold.content, gold.sql, _facts(gold.order), probe)
+    return credited(rows, predicted, policy) if len(sides.golds) > 1 else (judge_rows(rows, predicted, policy), None)
 
 
 def _case(result: CaseResult) -> Case:

@@ -1,0 +1,65 @@
+"""The one entrance to a verdict on two relations: resolve the policy by all that is known of the gold, then compare.
+
+Nothing else in the harness calls the comparator, so that a metric and a run under one policy cannot differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cases.policy import Policy
+from cases.relation import Relation
+from harness.compare import GoldOrder, compare, partial_credit, resolve_policy
+from harness.results.evidence import GoldAnswer
+from harness.results.parsed import OrderFacts
+from harness.results.verdicts import Comparison
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRows:
+    """What a gold gave and everything that decides how rows are held to it.
+
+    `sql` is the gold's text, `order` its outermost ORDER BY, `probe` the same query with its hidden order keys and one
+    row more than its LIMIT. All are None where relations alone are compared.
+    """
+
+    relation: Relation
+    sql: str | None = None
+    order: OrderFacts | None = None
+    probe: Relation | None = None
+
+    @classmethod
+    def of(cls, answer: GoldAnswer) -> GoldRows:
+        """Return the rows of a gold answer.
+
+        Raises: AssertionError where it gave none.
+        """
+        if answer.relation is None:
+            raise AssertionError("only a gold with rows is compared")
+        return cls(answer.relation, answer.sql, answer.parsed.order, answer.probe)
+
+
+def judge_rows(gold: GoldRows, predicted: Relation, policy: Policy) -> Comparison:
+    """Return whether the predicted rows agree with the gold's under a policy.
+
+    Raises: InputError for a policy that cannot be applied (an unknown zone, a column the gold lacks).
+    """
+    resolved, order = _resolved(gold, policy)
+    return compare(gold.relation, predicted, resolved, order=order)
+
+
+def credited(gold: GoldRows, predicted: Relation, policy: Policy) -> tuple[Comparison, float | None]:
+    """Return the same with the Skill's partial credit, which a mismatch alone has."""
+    resolved, order = _resolved(gold, policy)
+    found = compare(gold.relation, predicted, resolved, order=order)
+    return found, partial_credit(gold.relation, predicted, resolved) if found.verdict == "mismatch" else None
+
+
+def order_demanded(gold: GoldRows, policy: Policy) -> GoldOrder | None:
+    """Return the tie groups in which the gold's rows must come under a policy, None where any order will do."""
+    return _resolved(gold, policy)[1]
+
+
+def _resolved(gold: GoldRows, policy: Policy) -> tuple[Policy, GoldOrder | None]:
+    """Return the policy as it stands for this gold, and the order of its rows."""
+    return resolve_policy(policy, facts=gold.order, gold=gold.relation, probe=gold.probe, gold_sql=gold.sql)
