@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from cases.case import Case, Prediction
 from cases.policy import PolicyOverrides
@@ -26,6 +27,14 @@ class PackSettings:
     clock: datetime | None = None
 
 
+class PackRow(NamedTuple):
+    """One row of a foreign data set: its id, its database, and whether it is a case; ids may stand twice."""
+
+    id: str
+    database: str
+    kept: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Pack:
     """A loaded pack. `routes` maps a route name to a snapshot id, or to None where the route is not SQL.
@@ -34,7 +43,7 @@ class Pack:
     `predictions` is the pack's own sample prediction file, if any; `inline_predictions` are those that stand in the
     same rows as the cases (the Skill's dataset). `digest` is the case-set hash. `files` are all that hold gold or
     predictions: an agent must not read them. `left_out` says, one line each, which rows of a foreign data set cannot
-    be judged and why; `rows` are all its rows as (case id, database), in file order, for files that count them.
+    be judged and why; `rows` are all its rows in file order, for predictions that count them.
     """
 
     name: str
@@ -51,7 +60,7 @@ class Pack:
     description: str = ""
     files: tuple[Path, ...] = ()
     left_out: tuple[str, ...] = ()
-    rows: tuple[tuple[str, str], ...] = ()
+    rows: tuple[PackRow, ...] = ()
 
     def snapshot(self, snapshot_id: str) -> Snapshot:
         """Return the snapshot with this id; the reader has proven that every case's snapshot exists."""

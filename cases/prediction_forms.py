@@ -1,146 +1,267 @@
-"""Predictions as other benchmarks write them: by line, by index with a database behind a marker, or by pipeline."""
+"""Predictions as other benchmarks write them, tied to a pack's rows: by line, by number, by id, or by pipeline.
+
+A file says what a prediction belongs to in one of two ways: by its place among the rows, or by an id. Where both fit
+and lead to different questions the file is refused until its name says which is meant: FILE#rows or FILE#ids.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cases.case import Prediction
 from cases.errors import InputError
+from cases.faults import Faults
 from cases.formats.json_rows import first_keys, object_rows
-from cases.formats.toolkit import pipelines_of, predictions_of
-from cases.pack import Pack
+from cases.formats.toolkit import answer_of, pipelines_of, record_id
+from cases.pack import Pack, PackRow
 from cases.paths import asks
 from cases.reading import parse_json, read_text, starts_with
 
 BIRD_MARK = "\t----- bird -----\t"
-_LINES = (".txt", ".sql")
-_LOOK = 65_536
-_INDEX = re.compile(rb'\s*\{\s*"\d+"\s*:\s*')
+ROWS, IDS = "rows", "ids"
+"""What behind FILE# says how predictions are joined: by the place of their rows, or by their ids."""
 
-Rows = Sequence[tuple[str, str]]
-Read = Callable[[Path, Pack], tuple[Prediction, ...]]
+_LINES = (".txt", ".sql")
+_DATABASE = re.compile(r"[A-Za-z_][\w.-]*")
+
+Read = Callable[[Path, str, Pack], tuple[Prediction, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One prediction as it is written, before it is tied to a row: its key, its database and where it stands."""
+
+    key: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    database: str = ""
+    line: int | None = None
+
+
+def named_part(path: Path) -> tuple[Path, str]:
+    """Return a file and what is named behind it: FILE#PART; the part may hold slashes, the file's own name a #."""
+    whole = str(path)
+    if asks(path.exists):
+        return path, ""
+    places = [place for place, letter in enumerate(whole) if letter == "#"]
+    for place in reversed(places):
+        if asks(Path(whole[:place]).is_file):
+            return Path(whole[:place]), whole[place + 1 :]
+    return (Path(whole[: places[0]]), whole[places[0] + 1 :]) if places else (path, "")
 
 
 def foreign_form(path: Path) -> Read | None:
     """Return what reads a prediction file that is not in our own form, None where it is; never raises."""
-    if "#" in path.name and not asks(path.exists):
-        return _by_pipeline
     if path.suffix in _LINES:
         return _by_line
-    if _is_index(path):
-        return _by_index
-    return _by_pipeline if {"predictions", "db_id"} <= first_keys(path) else None
+    if {"predictions", "db_id"} <= first_keys(path):
+        return _by_pipeline
+    return _by_key if _is_map(path) else None
 
 
-def _is_index(path: Path) -> bool:
-    """Return True for a JSON object whose first key is a number: our own lines start with a field's name."""
+def _is_map(path: Path) -> bool:
+    """Return True for one JSON object of ids or numbers with their statements; our own lines have field names."""
     if not starts_with(path, b"{"):
         return False
-    with path.open("rb") as stream:
-        return _INDEX.match(stream.read(_LOOK).removeprefix(b"\xef\xbb\xbf")) is not None
+    try:
+        value = parse_json(read_text(path), path)
+    except InputError:
+        return False
+    return isinstance(value, dict) and "case_id" not in value
 
 
-def _rows(pack: Pack) -> Rows:
-    """Return every row of the pack as (case id, database), in the order of its file, those left out too."""
-    return pack.rows or tuple((case.id, case.snapshot) for case in pack.cases)
+def rows_of(pack: Pack) -> Sequence[PackRow]:
+    """Return every row of the pack in the order of its file, those left out too."""
+    return pack.rows or tuple(PackRow(case.id, case.snapshot) for case in pack.cases)
 
 
-def _kept(found: Mapping[str, str | None], pack: Pack) -> tuple[Prediction, ...]:
-    """Return the predictions of the rows that are cases."""
-    cases = {case.id for case in pack.cases}
-    return tuple(Prediction(case_id=case_id, sql=sql) for case_id, sql in found.items() if case_id in cases)
+def by_place(answers: Sequence[Answer], pack: Pack, path: Path, *, noun: str = "row") -> tuple[Prediction, ...]:
+    """Return the k-th answer as the prediction of the k-th row.
+
+    Raises:
+        InputError: an answer of another database than its row's.
+    """
+    rows = rows_of(pack)
+    for number, (answer, row) in enumerate(zip(answers, rows, strict=True), 1):
+        if answer.database and answer.database != row.database:
+            raise _misaligned(path, answer, f"{noun} {number}", row)
+    return _tied(zip(answers, rows, strict=True), path)
 
 
-def _by_line(path: Path, pack: Pack) -> tuple[Prediction, ...]:
+def by_key(answers: Sequence[Answer], pack: Pack, path: Path, named: str = "") -> tuple[Prediction, ...]:
+    """Return answers whose keys are ids of rows, or count the rows from 0: whichever fits, or the one `named`.
+
+    Raises:
+        InputError: neither fits, or both do and lead to different questions; an id that stands twice in the pack.
+    """
+    rows = rows_of(pack)
+    counted = {str(number): [row] for number, row in enumerate(rows)}
+    ids: dict[str, list[PackRow]] = {}
+    for row in rows:
+        ids.setdefault(row.id, []).append(row)
+    readings = {name: _reading(answers, keyed, path) for name, keyed in ((ROWS, counted), (IDS, ids))}
+    if named:
+        found = readings[named]
+        if isinstance(found, InputError):
+            raise found
+        return _tied(zip(answers, [choices[0] for choices in found], strict=True), path)
+    fitting = {name: found for name, found in readings.items() if not isinstance(found, InputError)}
+    if not fitting:
+        digits = all(answer.key.isdecimal() for answer in answers)
+        raise readings[ROWS if digits else IDS]  # type: ignore[misc]
+    if len(fitting) == 2:
+        for answer, one, other in zip(answers, *fitting.values(), strict=True):
+            if len(other) > 1 or one[0] is not other[0]:
+                raise _two_readings(path, answer, one[0], other)
+    chosen = next(iter(fitting.values()))
+    for answer, choices in zip(answers, chosen, strict=True):
+        if len(choices) > 1:
+            raise _stands_twice(path, answer, choices)
+    return _tied(zip(answers, [choices[0] for choices in chosen], strict=True), path)
+
+
+def _reading(
+    answers: Sequence[Answer], keyed: Mapping[str, list[PackRow]], path: Path
+) -> list[list[PackRow]] | InputError:
+    """Return the rows that each answer may belong to when its key is read so, or what speaks against that."""
+    found = []
+    for answer in answers:
+        rows = keyed.get(answer.key)
+        if rows is None:
+            remedy = "Keys count the questions from 0, or are their ids"
+            message = f"no question '{answer.key}' among {len(keyed)}: misaligned"
+            return InputError(message, file=path, line=answer.line, remedy=remedy)
+        fitting = [row for row in rows if answer.database in ("", row.database)]
+        if not fitting:
+            return _misaligned(path, answer, f"prediction '{answer.key}'", rows[0])
+        found.append(fitting)
+    return found
+
+
+def _two_readings(path: Path, answer: Answer, row: PackRow, ids: Sequence[PackRow]) -> InputError:
+    """Return the error of keys that fit the rows' numbers and their ids alike."""
+    other = f"question '{ids[0].id}'" if len(ids) == 1 else f"one of {len(ids)} questions of that id"
+    message = f"its keys fit row numbers and ids: '{answer.key}' is row {answer.key} (question '{row.id}') or {other}"
+    remedy = f"Say which is meant: {path.name}#{ROWS} or {path.name}#{IDS}"
+    return InputError(message, file=path, line=answer.line, remedy=remedy)
+
+
+def _stands_twice(path: Path, answer: Answer, rows: Sequence[PackRow]) -> InputError:
+    """Return the error of an id that two questions of the pack have."""
+    message = f"question '{answer.key}' stands {len(rows)} times in the pack: nothing says which one is meant"
+    remedy = f"Key the predictions by row from 0, or write {path.name}#{IDS} to give it to the first"
+    return InputError(message, file=path, line=answer.line, field=answer.key, remedy=remedy)
+
+
+def _misaligned(path: Path, answer: Answer, what: str, row: PackRow) -> InputError:
+    """Return the error of a prediction that belongs to another question."""
+    message = f"{what} is for database '{answer.database}', case '{row.id}' asks '{row.database}': misaligned"
+    remedy = "Take the predictions made for these questions, in their order"
+    return InputError(message, file=path, line=answer.line, remedy=remedy)
+
+
+def _tied(pairs: Any, path: Path) -> tuple[Prediction, ...]:
+    """Return the predictions of the rows that are cases, one a case, trial and dialect."""
+    faults = Faults()
+    found: list[Prediction] = []
+    for answer, row in pairs:
+        if row.kept:
+            value = {**answer.fields, "case_id": row.id}
+            made = faults.validate(Prediction, value, file=path, line=lambda _place, at=answer.line: at)  # type: ignore[misc]
+            found += [made] if made is not None else []
+    faults.check()
+    return tuple(found)
+
+
+def _by_line(path: Path, named: str, pack: Pack) -> tuple[Prediction, ...]:
     """Return one prediction a line, in the order of the pack's rows; a database may follow behind a tab.
 
     Raises:
         InputError: another number of lines than rows, or a line of another database.
     """
-    lines = read_text(path).rstrip("\n").split("\n")
-    rows = _rows(pack)
-    if len(lines) != len(rows):
-        filled = [line for line in lines if line.strip()]
-        if len(filled) != len(rows):
-            message = f"{len(lines)} lines for {len(rows)} questions of pack '{pack.name}': misaligned"
-            raise InputError(message, file=path, remedy="Write one statement a line, an empty line where there is none")
-        lines = filled
-    found: dict[str, str | None] = {}
-    for number, (line, (case_id, database)) in enumerate(zip(lines, rows, strict=True), 1):
-        sql, _, named = line.partition("\t")
-        if named.strip() and named.strip() != database:
-            raise _misaligned(path, number, f"line {number}", named.strip(), case_id, database)
-        found[case_id] = sql.strip() or None
-    return _kept(found, pack)
+    _only(path, named, ROWS)
+    rows = rows_of(pack)
+    lines = read_text(path).removesuffix("\n").split("\n")
+    shorter = (lines, "\n".join(lines).rstrip("\n").split("\n"), [line for line in lines if line.strip()])
+    fitting = next((form for form in shorter if len(form) == len(rows)), None)
+    if fitting is None:
+        message = f"{len(shorter[1])} lines for {len(rows)} questions of pack '{pack.name}': misaligned"
+        raise InputError(message, file=path, remedy="Write one statement a line, an empty line where there is none")
+    return by_place(_of_lines(fitting, {row.database for row in rows}), pack, path, noun="line")
 
 
-def _misaligned(path: Path, line: int | None, what: str, named: str, case_id: str, database: str) -> InputError:
-    """Return the error of a prediction that belongs to another question."""
-    message = f"{what} is for database '{named}', case '{case_id}' asks '{database}': misaligned"
-    remedy = "Take the predictions made for these questions, in their order"
-    return InputError(message, file=path, line=line, remedy=remedy)
+def _of_lines(lines: Sequence[str], databases: set[str]) -> list[Answer]:
+    """Return each line's answer; what stands behind the last tab is a database where it is in every line, or known."""
+    split = [line.rpartition("\t") for line in lines]
+    always = all(mark and _DATABASE.fullmatch(tail.strip()) for _, mark, tail in split if tail.strip())
+    found = []
+    for number, (line, (sql, mark, tail)) in enumerate(zip(lines, split, strict=True), 1):
+        behind = mark != "" and (always or not tail.strip() or tail.strip() in databases)
+        text = (sql if behind else line).strip()
+        found.append(Answer("", {"sql": text or None}, tail.strip() if behind else "", number))
+    return found
 
 
-def _by_index(path: Path, pack: Pack) -> tuple[Prediction, ...]:
-    """Return BIRD's predictions: keys count the pack's rows from 0, or are case ids, whichever fits the databases.
+def _by_key(path: Path, named: str, pack: Pack) -> tuple[Prediction, ...]:
+    """Return the predictions of one JSON object: statements by id or by number, as BIRD writes them too.
 
     Raises:
-        InputError: no JSON object, a key that fits neither way, or predictions of other questions.
+        InputError: a key that fits neither way, or predictions of other questions.
     """
+    _only(path, named, ROWS, IDS)
     value = parse_json(read_text(path), path)
     if not isinstance(value, dict):
-        raise InputError("not an object of predictions", file=path, remedy='Write {"0": "SQL", …}')
-    rows = _rows(pack)
-    counted = {str(number): row for number, row in enumerate(rows)}
-    named = {case_id: (case_id, database) for case_id, database in rows}
-    faults = [_first_fault(path, value, keyed) for keyed in (counted, named)]
-    if faults[0] is not None and faults[1] is not None:
-        raise faults[0]
-    keyed = counted if faults[0] is None else named
-    return _kept({keyed[key][0]: _statement(text)[0] for key, text in value.items()}, pack)
+        raise InputError("not an object of predictions", file=path, remedy='Write {"ID": "SQL", …}')
+    return by_key([_statement(str(key), written) for key, written in value.items()], pack, path, named)
 
 
-def _statement(value: object) -> tuple[str | None, str]:
-    """Return the SQL and the database of one BIRD prediction; anything but text is no prediction."""
+def _statement(key: str, value: object) -> Answer:
+    """Return one entry of a map: a statement, perhaps with BIRD's mark and the database, or a prediction's fields."""
+    if isinstance(value, dict):
+        return Answer(key, value)
     if not isinstance(value, str):
-        return None, ""
+        return Answer(key, {"sql": None})
     sql, _, database = value.partition(BIRD_MARK)
-    return sql.strip() or None, database.strip()
+    return Answer(key, {"sql": sql.strip() or None}, database.strip())
 
 
-def _first_fault(path: Path, value: Mapping[str, object], keyed: Mapping[str, tuple[str, str]]) -> InputError | None:
-    """Return what speaks against reading the keys this way: an unknown one, or another database."""
-    for key, written in value.items():
-        if key not in keyed:
-            remedy = "Keys count the questions from 0, or are their question_ids"
-            return InputError(f"no question '{key}' among {len(keyed)}: misaligned", file=path, remedy=remedy)
-        _, database = _statement(written)
-        case_id, asked = keyed[key]
-        if database and database != asked:
-            return _misaligned(path, None, f"prediction '{key}'", database, case_id, asked)
-    return None
+def _only(path: Path, named: str, *known: str) -> None:
+    """Refuse what is named behind a file that has no such part."""
+    if named and named not in known:
+        remedy = f"Name the file alone, or {' or '.join(f'{path.name}#{word}' for word in known)}"
+        raise InputError(f"it has no part '{named}'", file=path, remedy=remedy)
 
 
-def _by_pipeline(path: Path, pack: Pack) -> tuple[Prediction, ...]:
+def _by_pipeline(path: Path, named: str, pack: Pack) -> tuple[Prediction, ...]:
     """Return one pipeline's predictions of a file of records: the only one, or the one named by `FILE#PIPELINE`.
 
     Raises:
-        InputError: no such pipeline, or several and none named.
+        InputError: no such pipeline, or several and none named; records of other questions.
     """
-    name, _, wanted = str(path).partition("#") if not asks(path.exists) else (str(path), "", "")
-    file = Path(name)
-    records = [record for _, record in object_rows(file)]
+    records = [record for _, record in object_rows(path)]
     pipelines = pipelines_of(records)
-    if wanted not in pipelines and (wanted or len(pipelines) != 1):
+    # A path knows no double slash, and none at its end.
+    plain = {str(Path(name)): name for name in reversed(pipelines)} | {name: name for name in pipelines}
+    if named not in plain and (named or len(pipelines) != 1):
         listed = ", ".join(pipelines) or "none"
-        message = f"no pipeline '{wanted}'" if wanted else f"{len(pipelines)} pipelines, one is needed"
-        raise InputError(message, file=file, remedy=f"Name one as FILE#PIPELINE: {listed}")
-    cases = {case.id for case in pack.cases} | {case_id for case_id, _ in pack.rows}
-    made = predictions_of(records, wanted or pipelines[0])
-    strangers = [one.case_id for one in made if one.case_id not in cases]
-    if strangers and len(strangers) == len(made):
-        raise InputError("none of its records is a case of this pack", file=file, remedy="Name the file the pack is of")
-    left_out = cases - {case.id for case in pack.cases}
+        message = f"no pipeline '{named}'" if named else f"{len(pipelines)} pipelines, one is needed"
+        raise InputError(message, file=path, remedy=f"Name one as FILE#PIPELINE: {listed}")
+    pipeline = plain[named] if named else pipelines[0]
+    rows = rows_of(pack)
+    ids = [record_id(record, number) if record else str(number) for number, record in enumerate(records)]
+    answers = [answer_of(record, number, pipeline) for number, record in enumerate(records)]
+    if ids == [row.id for row in rows]:
+        return tuple(one for one, row in zip(answers, rows, strict=True) if one is not None and row.kept)
+    made = [one for one in answers if one is not None]
+    known = {row.id for row in rows}
+    if made and not any(one.case_id in known for one in made):
+        raise InputError("none of its records is a case of this pack", file=path, remedy="Name the file the pack is of")
+    for one in made:
+        twice = [row for row in rows if row.id == one.case_id]
+        if len(twice) > 1 or ids.count(one.case_id) > 1:
+            raise _stands_twice(path, Answer(one.case_id), twice or [PackRow(one.case_id, "")] * 2)
+    left_out = {row.id for row in rows if not row.kept}
     return tuple(one for one in made if one.case_id not in left_out)

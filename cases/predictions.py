@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from cases.compact import settle
 from cases.errors import InputError
 from cases.faults import Faults
 from cases.pack import Pack
-from cases.prediction_forms import foreign_form
+from cases.prediction_forms import IDS, ROWS, foreign_form, named_part, rows_of
 from cases.reading import Record, json_records
 
 NAMED = 10
@@ -19,13 +20,43 @@ NAMED = 10
 def predictions_of(path: Path, pack: Pack) -> tuple[Prediction, ...]:
     """Return a file's predictions for a pack: in our own form, or as Spider, BIRD or IBM's toolkit write them.
 
+    `FILE#PART` names a pipeline of the toolkit's, or how predictions are joined to questions: `rows` or `ids`.
+
     Raises:
         InputError: a malformed file, or one whose rows are not those of the pack.
     """
-    foreign = foreign_form(path)
-    found = foreign(path, pack) if foreign is not None else read_predictions(path)
+    file, named = named_part(path)
+    foreign = foreign_form(file)
+    found = foreign(file, named, pack) if foreign is not None else _own(file, named, pack)
     settle(found)
     return found
+
+
+def _own(path: Path, named: str, pack: Pack) -> tuple[Prediction, ...]:
+    """Return predictions in our own form; ids that stand twice in the pack are joined by the place of their rows.
+
+    Raises:
+        InputError: malformed records, or a prediction for one of two questions of the same id.
+    """
+    if named not in ("", ROWS, IDS):
+        remedy = f"Name the file alone, or {path.name}#{ROWS} or {path.name}#{IDS}"
+        raise InputError(f"it has no part '{named}'", file=path, remedy=remedy)
+    rows = rows_of(pack)
+    twice = {row_id for row_id, count in Counter(row.id for row in rows).items() if count > 1}
+    if not twice or named == IDS:
+        return read_predictions(path)
+    faults = Faults()
+    made = [_prediction(record, path, faults) for record in json_records(path)]
+    faults.check()
+    read = [one for one in made if one is not None]
+    if [one.case_id for one in read] == [row.id for row in rows]:
+        return tuple(one for one, row in zip(read, rows, strict=True) if row.kept)
+    either = next((one.case_id for one in read if one.case_id in twice), None)
+    if either is not None:
+        message = f"question '{either}' stands twice in the pack: nothing says which one its prediction is for"
+        remedy = f"Write one prediction a row in the pack's order, or {path.name}#{IDS} to give it to the first"
+        raise InputError(message, file=path, field="case_id", remedy=remedy)
+    return read_predictions(path)
 
 
 def read_predictions(path: Path) -> tuple[Prediction, ...]:
@@ -70,7 +101,7 @@ def check_known(
         InputError: predictions for unknown cases, naming their ids.
     """
     known = {case.id for case in pack.cases}
-    left_out = {case_id for case_id, _ in pack.rows}
+    left_out = {row.id for row in pack.rows}
     strangers = sorted({prediction.case_id for prediction in predictions} - known - left_out)
     if strangers and not allow_unknown:
         shown = ", ".join(strangers[:NAMED])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -108,31 +110,48 @@ def _row(number: int, raw: dict[str, Any] | None, dialect: str, beside: str) -> 
     )
 
 
-def _merged(parts: list[tuple[str, tuple[ForeignRow, ...]]], files: Iterable[Path]) -> tuple[ForeignRow, ...]:
-    """Return the rows of one file with the gold that the other dialects' files have for the same question."""
-    _, first = parts[0]
-    others = [{(row.id, row.database): row for row in rows} for _, rows in parts[1:]]
-    for (_, rows), file in zip(parts[1:], list(files)[1:], strict=True):
-        strangers = [row.id for row in rows if (row.id, row.database) not in {(r.id, r.database) for r in first}]
-        if strangers:
-            message = f"question {strangers[0]} is not in {list(files)[0].name}: the dialects' files are misaligned"
-            raise InputError(
-                message, file=file, remedy="Name one file instead of the folder, or take files of one release"
-            )
-    return tuple(_with_gold(row, [other.get((row.id, row.database)) for other in others]) for row in first)
+def _merged(parts: list[tuple[str, tuple[ForeignRow, ...]]], files: Sequence[Path]) -> tuple[ForeignRow, ...]:
+    """Return the rows of one file with the gold that the other dialects' files have for the same row."""
+    _, merged = parts[0]
+    for (_, rows), file in zip(parts[1:], files[1:], strict=True):
+        counterparts = _aligned(merged, rows, files[0], file)
+        merged = tuple(
+            row if other is None else replace(row, gold={**row.gold, **other.gold})
+            for row, other in zip(merged, counterparts, strict=True)
+        )
+    return merged
 
 
-def _with_gold(row: ForeignRow, others: list[ForeignRow | None]) -> ForeignRow:
-    """Return a row with the gold of its counterparts added."""
-    gold = dict(row.gold)
-    for other in others:
-        gold.update(other.gold if other is not None else {})
-    return ForeignRow(
-        row.id,
-        row.database,
-        question=row.question,
-        gold=gold,
-        evidence=row.evidence,
-        difficulty=row.difficulty,
-        reason=row.reason,
-    )
+def _aligned(
+    first: Sequence[ForeignRow], rows: Sequence[ForeignRow], named: Path, file: Path
+) -> tuple[ForeignRow | None, ...]:
+    """Return for each row of the first file its row of another: by place in equal files, else by what only one has.
+
+    Raises:
+        InputError: a question that the first file lacks, or two that nothing tells apart.
+    """
+    if [(row.id, row.database) for row in first] == [(row.id, row.database) for row in rows]:
+        return tuple(rows)
+    remedy = "Name one file instead of the folder, or take files of one release"
+    keys = {(row.id, row.database) for row in first}
+    stranger = next((row.id for row in rows if (row.id, row.database) not in keys), None)
+    if stranger is not None:
+        message = f"question {stranger} is not in {named.name}: the dialects' files are misaligned"
+        raise InputError(message, file=file, remedy=remedy)
+    twice = {
+        key for side in (first, rows) for key, n in Counter((row.id, row.database) for row in side).items() if n > 1
+    }
+
+    def key_of(row: ForeignRow) -> tuple[str, ...]:
+        """Return what finds a row: its id and database, and its question where these stand twice."""
+        key = (row.id, row.database)
+        return (*key, row.question) if key in twice else key
+
+    found: dict[tuple[str, ...], ForeignRow] = {}
+    for row in rows:
+        key = key_of(row)
+        if key in found:
+            message = f"question {row.id} stands twice and in another order than in {named.name}: misaligned"
+            raise InputError(message, file=file, remedy=remedy)
+        found[key] = row
+    return tuple(found.get(key_of(row)) for row in first)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
@@ -70,8 +72,8 @@ def _has_columns(file: Path) -> bool:
     return set(_COLUMNS) <= {cell.strip().strip('"') for cell in head.split(",")}
 
 
-def _rows(file: Path) -> Iterator[tuple[str, str, ForeignRow]]:
-    """Yield each row with the stem its id starts with and its dialect."""
+def _rows(file: Path) -> Iterator[tuple[Path, str, ForeignRow]]:
+    """Yield each row with its file and its dialect."""
     stem = _DIALECT.sub("", file.stem)
     named = _DIALECT.search(file.stem)
     try:
@@ -81,7 +83,7 @@ def _rows(file: Path) -> Iterator[tuple[str, str, ForeignRow]]:
     for number, record in enumerate(records):
         spelled = (record.get("db_type") or (named[1] if named else "postgres")).strip().lower()
         dialect = _SPELLED.get(spelled, spelled)
-        yield stem, dialect, _row(f"{stem}-{number:04d}", dialect, record)
+        yield file, dialect, _row(f"{stem}-{number:04d}", dialect, record)
 
 
 def _row(row_id: str, dialect: str, record: dict[str, str | None]) -> ForeignRow:
@@ -104,27 +106,33 @@ def _row(row_id: str, dialect: str, record: dict[str, str | None]) -> ForeignRow
     )
 
 
-def _merged(rows: Iterator[tuple[str, str, ForeignRow]]) -> tuple[ForeignRow, ...]:
-    """Return one row a question, with the gold of every dialect's file; the first file's numbers are the ids."""
-    merged: dict[tuple[str, str, str], ForeignRow] = {}
-    seen: set[tuple[str, str, str, str]] = set()
-    for number, (stem, dialect, row) in enumerate(rows):
-        key = (stem, row.database, row.question)
-        if (*key, dialect) in seen or key not in merged or row.reason:
-            again = key in merged
-            merged[(*key[:2], f"{row.question}\0{number}") if again else key] = row
-        else:
-            first = merged[key]
-            merged[key] = ForeignRow(
-                first.id,
-                first.database,
-                question=first.question,
-                gold={**first.gold, **row.gold},
-                evidence=first.evidence,
-                tags=first.tags,
-                reason=first.reason,
-            )
-        seen.add((*key, dialect))
+def _merged(rows: Iterator[tuple[Path, str, ForeignRow]]) -> tuple[ForeignRow, ...]:
+    """Return one row a question, with the gold of every dialect's file; the first file's numbers are the ids.
+
+    The k-th row of a question in one file is the k-th in another. A question that only a later file has keeps its
+    own number behind that file's name where the first file gave the number away.
+    """
+    listed = [
+        ((_DIALECT.sub("", file.stem), row.database, row.question), file, dialect, row) for file, dialect, row in rows
+    ]
+    counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    for asked, _, dialect, row in listed:
+        counts[asked][dialect] += not row.reason
+    merged: dict[tuple[object, ...], ForeignRow] = {}
+    ids: set[str] = set()
+    times: Counter[tuple[object, ...]] = Counter()
+    for number, (asked, file, dialect, row) in enumerate(listed):
+        # Where one file has a question more often than another, nothing says which of them belong together.
+        even = len(set(counts[asked].values())) == 1
+        key: tuple[object, ...] = (*asked, "" if even else dialect, times[*asked, dialect])
+        times[*asked, dialect] += not row.reason
+        first = merged.get(key)
+        if first is not None and not row.reason:
+            merged[key] = replace(first, gold={**first.gold, **row.gold})
+            continue
+        own = row.id if row.id not in ids else f"{file.stem}-{row.id.rpartition('-')[2]}"
+        merged[(number,) if row.reason else key] = replace(row, id=own)
+        ids.add(own)
     return tuple(merged.values())
 
 

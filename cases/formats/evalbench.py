@@ -13,7 +13,7 @@ from cases.case import Prediction, QueryType
 from cases.errors import InputError
 from cases.extensions import installed
 from cases.formats.databases import Found, find_one, named_folders
-from cases.formats.evalbench_config import QUERY_TYPES, RunConfig, dialect_name, read_config, run_config
+from cases.formats.evalbench_config import QUERY_TYPES, RunConfig, dialect_name, read_config, run_config, wrong
 from cases.formats.evalbench_setup import setup_scripts
 from cases.formats.foreign import DataSet, ForeignRow, Sqls, alternatives, pack_of, tag_list, text_of
 from cases.formats.json_rows import first_keys, object_rows
@@ -44,7 +44,7 @@ class EvalBenchFormat:
         config = _config(path)
         raw = object_rows(config.dataset)
         known = tuple(installed("sqlassay.dialects"))
-        rows = tuple(_row(number, one, config, known) for number, (_, one) in enumerate(raw))
+        rows = tuple(_with_generated(_row(n, one, config, known), n, one, config) for n, (_, one) in enumerate(raw))
         folder = config.dataset.absolute().parent
         beside = (*named_folders(folder, FOLDERS), *named_folders(folder.parent, FOLDERS), folder)
         own = (config.setup,) if config.setup else ()
@@ -54,14 +54,11 @@ class EvalBenchFormat:
                 path.name if path.is_dir() else path.stem,
                 path,
                 self.name,
-                tuple(row for row in rows if row is not None and _chosen(row, config)),
+                tuple(replace(row, chosen=row.chosen and _chosen(row, config)) for row in rows),
                 partial(_find, roots, known),
                 FOLDERS[:1],
                 (config.dataset, *config.reports),
-                inline_predictions=tuple(
-                    answer for number, (_, one) in enumerate(raw) if one for answer in _generated(number, one, config)
-                ),
-                notes=_skipped([one for _, one in raw], known, config),
+                notes=(*_filters(rows, config, known), *_skipped([one for _, one in raw], known, config)),
             )
         )
 
@@ -98,8 +95,8 @@ def _chosen(row: ForeignRow, config: RunConfig) -> bool:
     return typed and (not config.databases or row.database in config.databases)
 
 
-def _row(number: int, raw: dict[str, Any] | None, config: RunConfig, known: Sequence[str]) -> ForeignRow | None:
-    """Return one item in our words, None where it speaks no dialect the config wants."""
+def _row(number: int, raw: dict[str, Any] | None, config: RunConfig, known: Sequence[str]) -> ForeignRow:
+    """Return one item in our words; one that speaks no dialect the config wants is not chosen."""
     if raw is None:
         return ForeignRow(str(number), "", reason="it is no object")
     if config.bird:
@@ -108,7 +105,7 @@ def _row(number: int, raw: dict[str, Any] | None, config: RunConfig, known: Sequ
     spoken = tuple(dialect_name(word) for word in tag_list(raw.get("dialects")))
     wanted = tuple(word for word in config.dialects if not spoken or word in spoken) if config.dialects else spoken
     if config.dialects and not wanted:
-        return None
+        return ForeignRow(_id(number, raw, config), text_of(raw.get("database")), chosen=False)
 
     def by_dialect(field: str) -> Sqls:
         """Return a field's statements by dialect, those that can run here and that the config wants."""
@@ -138,6 +135,11 @@ def _id(number: int, raw: dict[str, Any], config: RunConfig) -> str:
     return (text_of(raw.get("question_id")) if config.bird else "") or text_of(raw.get("id")) or str(number)
 
 
+def _with_generated(row: ForeignRow, number: int, raw: dict[str, Any] | None, config: RunConfig) -> ForeignRow:
+    """Return a row with the statements its item brings along."""
+    return row if raw is None else replace(row, predictions=tuple(_generated(number, raw, config)))
+
+
 def _generated(number: int, raw: dict[str, Any], config: RunConfig) -> Iterator[Prediction]:
     """Yield the statements an item brings along as `generated_sql`, which EvalBench's generator `noop` judges."""
     written = raw.get("generated_sql")
@@ -153,11 +155,12 @@ def others(config: RunConfig) -> dict[str, str]:
     Raises:
         InputError: malformed JSON.
     """
-    found = {}
+    found: dict[str, str] = {}
     for number, (_, raw) in enumerate(object_rows(config.dataset)):
         kept = raw.get("other") if raw is not None and not config.bird else None
         if raw is not None and isinstance(kept, dict):
-            found[_id(number, raw, config)] = str({key: json.dumps(value) for key, value in kept.items()})
+            # The first item keeps an id that stands twice.
+            found.setdefault(_id(number, raw, config), str({key: json.dumps(value) for key, value in kept.items()}))
     return found
 
 
@@ -185,6 +188,27 @@ def _by_dialect(value: object, spoken: Sequence[str], known: Sequence[str]) -> S
     else:
         found = dict.fromkeys(spoken, alternatives(value))
     return {dialect: texts for dialect, texts in found.items() if texts and dialect in known}
+
+
+def _filters(rows: Sequence[ForeignRow], config: RunConfig, known: Sequence[str]) -> Iterator[str]:
+    """Yield a line for each name of a filter that lets nothing through.
+
+    Raises:
+        InputError: a filter whose every name lets nothing through.
+    """
+    there = sorted({row.database for row in rows if row.database})
+    types = sorted({row.query_type for row in rows})
+    checks = (
+        ("databases", config.databases, there, "no item asks database '{}'"),
+        ("query_types", config.query_types, types, "no item has query type '{}'"),
+        ("dialects", config.dialects, known, "dialect {} has no adapter here"),
+    )
+    for field, wanted, present, message in checks:
+        strange = [word for word in wanted if word not in present]
+        if strange and len(strange) == len(wanted) and config.document is not None:
+            remedy = f"Choose among {', '.join(present) or 'none'}"
+            raise wrong(config.document, (field,), message.format(strange[0]), remedy)
+        yield from (f"{field} of the run config: {message.format(word)}" for word in strange)
 
 
 def _skipped(raw: Sequence[dict[str, Any] | None], known: Sequence[str], config: RunConfig) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ class RunConfig:
     """What a run config says of its data: files, and filters that are empty where all is meant.
 
     `folders` are where its database configs keep SQLite files, `reports` where earlier runs left tables, with
-    their gold.
+    their gold. `document` is the run config itself, where there is one, for the place of an error.
     """
 
     dataset: Path
@@ -37,6 +37,7 @@ class RunConfig:
     query_types: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
     reports: tuple[Path, ...] = ()
+    document: YamlDocument | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def run_config(document: YamlDocument) -> RunConfig:
         query_types=types,
         folders=tuple(one.folder for one in database_configs(document, lenient=True) if one.folder is not None),
         reports=_reports(value),
+        document=document,
     )
 
 

@@ -12,14 +12,18 @@ from cases.case import Case, Prediction, QueryType
 from cases.errors import InputError
 from cases.formats.checks import case_set_digest
 from cases.formats.databases import Found, no_databases, snapshots_of
-from cases.pack import Pack, PackSettings
+from cases.pack import Pack, PackRow, PackSettings
 
 Sqls = dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignRow:
-    """One row in our words; `reason` says why it cannot be judged, where it cannot."""
+    """One row in our words; `reason` says why it cannot be judged, where it cannot.
+
+    `predictions` stand in the row itself, and belong to it whatever its id is. A row that filters do not choose is no
+    case, but predictions may count or name it.
+    """
 
     id: str
     database: str
@@ -33,6 +37,8 @@ class ForeignRow:
     eval_query: Sqls = field(default_factory=dict)
     cleanup_sql: Sqls = field(default_factory=dict)
     reason: str = ""
+    predictions: tuple[Prediction, ...] = ()
+    chosen: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,6 @@ class DataSet:
     folders: tuple[str, ...]
     files: tuple[Path, ...]
     settings: PackSettings = PackSettings()
-    inline_predictions: tuple[Prediction, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -62,17 +67,20 @@ def pack_of(data: DataSet) -> Pack:
     cases: list[Case] = []
     left_out: list[str] = list(data.notes)
     seen: set[str] = set()
+    rows: list[PackRow] = []
     for row in data.rows:
-        case, reason = _case(row, ids.get(row.database, ()), seen)
-        if case is None:
+        case, reason = _case(row, ids.get(row.database, ()), seen) if row.chosen else (None, "")
+        rows.append(PackRow(row.id, row.database, case is not None))
+        if case is None and row.chosen:
             left_out.append(f"row {row.id} was left out: {reason}")
-        else:
+        elif case is not None:
             seen.add(case.id)
             cases.append(case)
-    if data.rows and not found:
+    if any(row.chosen for row in data.rows) and not found:
         raise no_databases(data.path, data.folders)
     if not cases:
-        remedy = left_out[0] if left_out else "The file has no row"
+        none = "The filters choose none of its rows" if data.rows else "The file has no row"
+        remedy = left_out[0] if left_out else none
         raise InputError("no row of the data set can be judged", file=data.path, remedy=remedy)
     return Pack(
         name=data.name,
@@ -82,16 +90,18 @@ def pack_of(data: DataSet) -> Pack:
         snapshots=snapshots,
         settings=data.settings,
         format=data.format,
-        inline_predictions=tuple(one for one in data.inline_predictions if one.case_id in seen),
+        inline_predictions=tuple(
+            one for row, place in zip(data.rows, rows, strict=True) if place.kept for one in row.predictions
+        ),
         files=data.files,
         left_out=tuple(left_out),
-        rows=tuple((row.id, row.database) for row in data.rows),
+        rows=tuple(rows),
     )
 
 
 def _databases(data: DataSet) -> dict[str, Found]:
     """Return the databases that the usable rows name and that exist."""
-    names = dict.fromkeys(row.database for row in data.rows if not row.reason and row.gold)
+    names = dict.fromkeys(row.database for row in data.rows if row.chosen and not row.reason and row.gold)
     looked = {name: data.find(name) for name in names}
     return {name: found for name, found in looked.items() if found is not None}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,14 +36,17 @@ class ToolkitFormat:
         raw = object_rows(path)
         dialect = next((word for word in _DIALECTS if word in path.stem.lower()), "sqlite")
         rows = tuple(_row(number, one, dialect) for number, (_, one) in enumerate(raw))
-        records = tuple(one for _, one in raw)
-        pipelines = pipelines_of(records)
-        inline = predictions_of(records, pipelines[0]) if len(pipelines) == 1 else ()
+        pipelines = pipelines_of([one for _, one in raw])
+        if len(pipelines) == 1:
+            answers = (answer_of(one, number, pipelines[0]) for number, (_, one) in enumerate(raw))
+            rows = tuple(
+                replace(row, predictions=(answer,) if answer else ()) for row, answer in zip(rows, answers, strict=True)
+            )
         parents = path.absolute().parents[:4]
         roots = tuple(folder for parent in parents for folder in named_folders(parent, FOLDERS))
         find = partial(find_one, (*roots, path.parent))
         return pack_of(
-            DataSet(path.stem, path, self.name, rows, find, FOLDERS, (path,), inline_predictions=inline),
+            DataSet(path.stem, path, self.name, rows, find, FOLDERS, (path,)),
         )
 
 
@@ -52,17 +56,15 @@ def pipelines_of(records: Sequence[dict[str, Any] | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for found in maps if isinstance(found, dict) for name in found))
 
 
-def predictions_of(records: Sequence[dict[str, Any] | None], pipeline: str) -> tuple[Prediction, ...]:
-    """Return one pipeline's predictions; a record it did not answer has none."""
-    found = []
-    for number, record in enumerate(records):
-        answers = record.get("predictions") if record else None
-        answer = answers.get(pipeline) if isinstance(answers, dict) else None
-        if record is not None and isinstance(answer, dict):
-            sql = answer.get("predicted_sql")
-            text = sql if isinstance(sql, str) and sql.strip() else None
-            found.append(Prediction(case_id=_id(record, number), sql=text, tokens=_tokens(answer)))
-    return tuple(found)
+def answer_of(record: dict[str, Any] | None, number: int, pipeline: str) -> Prediction | None:
+    """Return one pipeline's prediction of a record, None where it did not answer it."""
+    answers = record.get("predictions") if record else None
+    answer = answers.get(pipeline) if isinstance(answers, dict) else None
+    if record is None or not isinstance(answer, dict):
+        return None
+    sql = answer.get("predicted_sql")
+    text = sql if isinstance(sql, str) and sql.strip() else None
+    return Prediction(case_id=record_id(record, number), sql=text, tokens=_tokens(answer))
 
 
 def _tokens(answer: dict[str, Any]) -> int | None:
@@ -72,7 +74,7 @@ def _tokens(answer: dict[str, Any]) -> int | None:
     return total if isinstance(total, int) and 0 <= total <= 10**15 and not isinstance(total, bool) else None
 
 
-def _id(record: dict[str, Any], number: int) -> str:
+def record_id(record: dict[str, Any], number: int) -> str:
     """Return a record's id: its own, its question_id, or its number."""
     return text_of(record.get("id")) or text_of(record.get("question_id")) or str(number)
 
@@ -84,7 +86,7 @@ def _row(number: int, raw: dict[str, Any] | None, dialect: str) -> ForeignRow:
     gold = alternatives(raw.get("sql")) or alternatives(raw.get("SQL"))
     asked = (text_of(raw.get(field)) for field in ("question", "utterance", "page_content"))
     return ForeignRow(
-        _id(raw, number),
+        record_id(raw, number),
         text_of(raw.get("db_id")),
         question=next((text for text in asked if text), ""),
         gold={dialect: gold} if gold else {},

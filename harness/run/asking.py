@@ -12,6 +12,7 @@ from typing import Any
 from cases.case import Case, Prediction
 from cases.errors import InputError
 from cases.pack import Pack
+from cases.prediction_forms import named_part
 from cases.predictions import check_known, predictions_of
 from harness.agents.callable import START_SECONDS, CallableAgent
 from harness.agents.contract import Agent
@@ -140,7 +141,7 @@ def _predictions(config: RunConfig, pack: Pack) -> tuple[tuple[Prediction, ...],
 
 def _digest(path: Path) -> str:
     """Return the sha256 of a prediction file; `FILE#PIPELINE` names a part of one, and the part counts too."""
-    whole = path if path.exists() else Path(str(path).partition("#")[0])
+    whole, _ = named_part(path)
     return hashlib.sha256(whole.read_bytes() + str(path)[len(str(whole)) :].encode()).hexdigest()
 
 

@@ -16,6 +16,7 @@ from cases.formats.evalbench import others
 from cases.formats.evalbench_config import RunConfig
 from cases.formats.registry import load_pack
 from cases.pack import Pack
+from cases.predictions import check_known, predictions_of
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "evalbench_data.yaml").read_text(encoding="utf-8"))
 
@@ -74,3 +75,51 @@ def test_what_an_item_keeps_beside_is_spelled_as_evalbench_spells_it() -> None:
     Path("prompts.json").write_text(json.dumps(items), encoding="utf-8")
     assert others(RunConfig(Path("prompts.json"))) == {"1": "{'k': '\"v\"', 'n': '[1]'}", "2": "{}"}
     assert others(RunConfig(Path("prompts.json"), bird=True)) == {}
+
+
+def test_predictions_of_rows_that_filters_leave_out_are_no_strangers(tmp_path: Path) -> None:
+    """A prediction file of the whole data set serves a config that chooses a part of it."""
+    file = data_set(tmp_path, "databases: [pets]\nquery_types: [dql]\ndialects: [sqlite]\n")
+    pack = load_pack(file)
+    answers = tmp_path / "p.jsonl"
+    answers.write_text("".join(json.dumps({"case_id": str(n), "sql": "SELECT 1"}) + "\n" for n in range(1, 5)))
+    assert [one.case_id for one in check_known(predictions_of(answers, pack), pack)] == ["1"]
+    assert pack.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("filters", "fault"),
+    [
+        ("databases: [nope]", "databases: no item asks database 'nope'. Choose among cars, pets"),
+        ("query_types: [ddl]", "query_types: no item has query type 'ddl'. Choose among dml, dql"),
+        ("dialects: [spanner]", "dialects: dialect spanner has no adapter here. Choose among duckdb, mariadb"),
+    ],
+)
+def test_a_filter_that_lets_nothing_through_is_named(tmp_path: Path, filters: str, fault: str) -> None:
+    """The error says which name is not there and what is."""
+    with pytest.raises(InputError, match=rf"run.yaml:\d+:{fault}"):
+        load_pack(data_set(tmp_path, filters))
+
+
+def test_a_name_of_a_filter_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """Where other names let rows through, the run's problems name the one that does not."""
+    pack = load_pack(data_set(tmp_path, "dialects: [sqlite, spanner]\ndatabases: [pets, nope]"))
+    assert pack.left_out[:2] == (
+        "databases of the run config: no item asks database 'nope'",
+        "dialects of the run config: dialect spanner has no adapter here",
+    )
+
+
+def data_set(root: Path, filters: str) -> Path:
+    """Lay four items, two of another database, type or dialect, and a run config with filters out."""
+    for name in ("pets", "cars"):
+        (root / "databases" / name).mkdir(parents=True)
+        with closing(sqlite3.connect(root / "databases" / name / f"{name}.sqlite")) as connection:
+            connection.executescript("CREATE TABLE t (n INTEGER)")
+    strange = ({}, {"database": "cars"}, {"query_type": "DML"}, {"dialects": ["postgres"]})
+    base = {"nl_prompt": "q", "query_type": "DQL", "database": "pets", "dialects": ["sqlite"]}
+    items = [{"id": n, **base, "golden_sql": "SELECT 1", **other} for n, other in enumerate(strange, 1)]
+    (root / "items.json").write_text(json.dumps(items))
+    file = root / "run.yaml"
+    file.write_text(f"dataset_config: items.json\n{filters}\n")
+    return file

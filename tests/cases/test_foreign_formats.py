@@ -95,7 +95,7 @@ def test_strange_row_is_left_out_with_its_reason(tmp_path: Path, row: object, re
     pack = load_pack(tmp_path)
     assert [case.id for case in pack.cases] == ["dev-0000"]
     assert pack.left_out == (f"row dev-0001 was left out: {reason}",)
-    assert [row_id for row_id, _ in pack.rows] == ["dev-0000", "dev-0001"]
+    assert [row_id for row_id, *_ in pack.rows] == ["dev-0000", "dev-0001"]
 
 
 def test_nothing_left_is_one_clear_error(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cases.case import Case
 from cases.errors import InputError
-from cases.pack import Pack
+from cases.pack import Pack, PackRow
 from cases.predictions import check_known, predictions_of
 
 ROWS = (("q1", "pets"), ("q2", "cars"), ("q3", "pets"))
@@ -23,7 +23,8 @@ def pack(*left_out: str) -> Pack:
         for row_id, database in ROWS
         if row_id not in left_out
     )
-    return Pack("p", Path("p"), "", cases, (), rows=ROWS)
+    rows = tuple(PackRow(row_id, database, row_id not in left_out) for row_id, database in ROWS)
+    return Pack("p", Path("p"), "", cases, (), rows=rows)
 
 
 def read(path: Path, text: str, of: Pack | None = None) -> list[tuple[str, str | None]]:
@@ -76,7 +77,7 @@ def test_bird_keys_may_be_question_ids(tmp_path: Path) -> None:
     rows = (("0", "cars"), ("7", "pets"))
     gold: dict[str, tuple[str, ...]] = {"sqlite": ("SELECT 1",)}
     cases = tuple(Case(id=row_id, question="", snapshot=db, gold=gold) for row_id, db in rows)
-    of = Pack("p", Path("p"), "", cases, (), rows=rows)
+    of = Pack("p", Path("p"), "", cases, (), rows=tuple(PackRow(*row) for row in rows))
     text = bird(("7", "B\t----- bird -----\tpets"), ("0", "A\t----- bird -----\tcars"))
     assert sorted(read(tmp_path / "p.json", text.replace('{"7"', '{"7"'), of)) == [("0", "A"), ("7", "B")]
 
