@@ -233,9 +233,11 @@ class ServerRecipe:
     library: HostLibrary | None = None
 
 
-CteScope = Literal["earlier", "recursive", "all"]
+CteScope = Literal["earlier", "anchored", "recursive", "all"]
 """Which CTEs the body of one sees: `earlier` those before it (with RECURSIVE itself too) and none of a WITH around the
-same query expression; `recursive` the same, but with RECURSIVE all of its WITH; `all` always all of its WITH."""
+same query expression; `anchored` those before it, and with RECURSIVE itself in the right arm of its UNION alone (in the
+anchor, or without UNION, its name is the table's); `recursive` those before it, but with RECURSIVE all of its WITH;
+`all` always all of its WITH."""
 
 
 @dataclass(frozen=True, slots=True)

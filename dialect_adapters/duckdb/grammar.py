@@ -49,6 +49,10 @@ RULES = GrammarRules(
             r"(?:\(|\b(?:union|except|intersect)(?: all| distinct)?(?: by name)?) (?:show|desc|describe|summarize)\b",
             "a SHOW or DESCRIBE inside a query, which the parser reads as a name",
         ),
+        (
+            r"\) (?:\( )+with\b",
+            "a WITH inside a WITH's own query, where DuckDB forgets the inner one and the parser does not",
+        ),
     ),
     allowed_statements=frozenset({"select", "union", "intersect", "except", "values", "pivot"}),
     nested_comments=True,
@@ -76,6 +80,7 @@ RULES = GrammarRules(
     string_prefixes=("b", "x", "n"),
     escape_prefixes=("e",),
     dash_comment_ends="\n\r",
+    cte_scope="anchored",
     spellings=SPELLINGS,
     file_tables=r"[^\w\s$\"-]",
 )

@@ -146,7 +146,7 @@ def _in_sight(node: exp.Expr, scope: str) -> Iterator[exp.CTE]:
     child, parent = node, node.parent
     while parent is not None:
         if isinstance(parent, exp.With) and isinstance(child, exp.CTE):
-            yield from _siblings(parent, child, scope)
+            yield from _siblings(parent, child, node, scope)
             child, parent = parent, parent.parent
         else:
             with_ = parent.args.get("with_")
@@ -156,14 +156,28 @@ def _in_sight(node: exp.Expr, scope: str) -> Iterator[exp.CTE]:
             child, parent = parent, parent.parent
 
 
-def _siblings(with_: exp.With, cte: exp.CTE, scope: str) -> list[exp.CTE]:
-    """Return the CTEs of one WITH that the body of one of them sees."""
+def _siblings(with_: exp.With, cte: exp.CTE, node: exp.Expr, scope: str) -> list[exp.CTE]:
+    """Return the CTEs of one WITH that a node in the body of one of them sees."""
     recursive = bool(with_.args.get("recursive"))
     if scope == "all" or (scope == "recursive" and recursive):
         return list(with_.expressions)
     # Identity, not equality: two CTEs may have the same text.
     place = next(index for index, each in enumerate(with_.expressions) if each is cte)
-    return list(with_.expressions[: place + 1 if recursive else place])
+    itself = recursive and (scope != "anchored" or _repeats(cte, node))
+    return list(with_.expressions[: place + 1 if itself else place])
+
+
+def _repeats(cte: exp.CTE, node: exp.Expr) -> bool:
+    """Return True for a node in the part of a CTE that is run again: the right arm of its body's own UNION."""
+    body = cte.this
+    while isinstance(body, (exp.Subquery, exp.Paren)) and isinstance(body.this, exp.Expr):
+        body = body.this
+    arm = body.args.get("expression") if isinstance(body, exp.Union) else None
+    while node is not cte and node.parent is not None:
+        if node is arm:
+            return True
+        node = node.parent
+    return False
 
 
 def _overruled(query: exp.Expr) -> bool:
