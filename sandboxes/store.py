@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
+import logging
 import os
 import secrets
 import shutil
@@ -21,7 +23,9 @@ _CATALOG = "catalog.json"
 _SECRET = "secret"  # noqa: S105 - a file's name
 
 
-FORMAT = 2
+_log = logging.getLogger("sqlassay.images")
+
+FORMAT = 3
 """Raised when what is stored changes; images of another format are baked again."""
 
 
@@ -57,6 +61,11 @@ class StoredImage(BaseModel):
     steps: int = 0
     size: int = 0
     imported: bool = False
+    seal: str = ""
+
+    def sealed_with(self, password: str) -> str:
+        """Return the sha256 of all that is stored, the secret included; a bit that a disk changed changes it."""
+        return hashlib.sha256(f"{self.model_dump_json(exclude={'seal'})}{password}".encode()).hexdigest()
 
     def snapshot_image(self) -> SnapshotImage:
         """Return the value the rest of the program passes around."""
@@ -74,22 +83,30 @@ class Store:
         """Return the image of that key, or None where it is missing, damaged or of another format: then it is baked."""
         try:
             stored = StoredImage.model_validate_json((self._root / key / _CATALOG).read_bytes())
-        except (OSError, ValidationError, json.JSONDecodeError):
+        except FileNotFoundError:
             return None
-        usable = stored.format == FORMAT and stored.key == key and (self._root / key / _SECRET).is_file()
-        return stored if usable else None
+        except (OSError, ValidationError, json.JSONDecodeError) as error:
+            _tell_damaged(key, str(error).split("\n", 1)[0])
+            return None
+        if stored.format != FORMAT:
+            return None
+        if stored.key != key or stored.seal != stored.sealed_with(self.password(key)):
+            _tell_damaged(key, "it is not what was written")
+            return None
+        return stored.model_copy(update={"seal": ""})
 
     def save(self, stored: StoredImage, password: str) -> None:
         """Write the secret first, so that a catalogue never stands without it."""
         folder = private_folder(self._root / stored.key)
         write_private(folder / _SECRET, password)
-        write_private(folder / _CATALOG, stored.model_dump_json(indent=1))
+        sealed = stored.model_copy(update={"seal": stored.sealed_with(password)})
+        write_private(folder / _CATALOG, sealed.model_dump_json(indent=1))
 
     def password(self, key: str) -> str:
         """Return the one secret of an image, or nothing where its folder is gone."""
         try:
             return (self._root / key / _SECRET).read_text("utf-8")
-        except OSError:
+        except (OSError, UnicodeDecodeError):
             return ""
 
     def touch(self, key: str) -> None:
@@ -109,6 +126,11 @@ class Store:
             if stored is not None:
                 found.append((path.stat().st_mtime, stored))
         return tuple(sorted(found, key=lambda entry: entry[0], reverse=True))
+
+
+def _tell_damaged(key: str, why: str) -> None:
+    """Say that what is kept of an image cannot be used: it is baked again."""
+    _log.warning("the kept image %s is damaged and is made again: %s", key[:12], why)
 
 
 def held(snapshots: Sequence[Snapshot]) -> tuple[Held, ...]:

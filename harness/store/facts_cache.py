@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from pathlib import Path
 from typing import Any
 
 from harness.store.kept_files import KeptFiles
-
-_log = logging.getLogger("sqlassay.gold")
 
 
 class FactsCache:
@@ -19,7 +16,7 @@ class FactsCache:
     def __init__(self, folder: Path | None) -> None:
         """Keep facts in `folder`, or not at all where it is None."""
         # A folder that takes no facts takes no answers either, which say so.
-        self._files = None if folder is None else KeptFiles(folder, ".json", told=True)
+        self._files = None if folder is None else KeptFiles(folder, ".facts", what="facts of gold", told=True)
 
     def of(self, *database: str) -> KeptFacts:
         """Return what is kept of texts against the database that these words name."""
@@ -38,13 +35,14 @@ class KeptFacts:
         """Return the facts kept for a request, None where there are none or their file is damaged."""
         if self._files is None:
             return None
-        path = self._files.path(self._digest(request))
-        try:
-            facts = json.loads(path.read_bytes())
-        except FileNotFoundError:
+        digest = self._digest(request)
+        content = self._files.read(digest)
+        if content is None:
             return None
-        except (OSError, ValueError) as error:
-            _log.warning("kept facts %s are damaged and will be read anew: %s", path.name, error)
+        try:
+            facts = json.loads(content)
+        except ValueError as error:
+            self._files.damaged(digest, error)
             return None
         return facts if isinstance(facts, dict) else None
 

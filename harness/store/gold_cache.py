@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import logging
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Protocol
@@ -19,8 +18,6 @@ from harness.store.kept_files import KeptFiles
 FORMAT = 1
 _REWRITES = "rewrites"
 _FACTS = "facts"
-
-_log = logging.getLogger("sqlassay.gold")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,7 @@ class GoldCache:
         """Keep answers in `folder`, or only in memory where it is None."""
         self._folder = folder
         self._memory: dict[str, KeptGold] = {}
-        self._files = None if folder is None else KeptFiles(folder, ".json.gz")
+        self._files = None if folder is None else KeptFiles(folder, ".gz", what="gold")
         self.facts = FactsCache(None if folder is None else folder / _FACTS)
 
     @property
@@ -87,19 +84,19 @@ class GoldCache:
         kept = self._memory.get(key.digest)
         if kept is not None or self._files is None:
             return kept
-        path = self._files.path(key.digest)
+        content = self._files.read(key.digest)
+        if content is None:
+            return None
         try:
-            value = json.loads(gzip.decompress(path.read_bytes()))
+            value = json.loads(gzip.decompress(content))
             probe = value["probe"]
             kept = KeptGold(
                 relation=relation_from_json(value["relation"]),
                 probe=None if probe is None else relation_from_json(probe),
                 seconds=float(value["seconds"]),
             )
-        except FileNotFoundError:
-            return None
         except (OSError, EOFError, ValueError, KeyError, TypeError, InputError) as error:
-            _log.warning("kept gold %s is damaged and will be run again: %s", path.name, error)
+            self._files.damaged(key.digest, error)
             return None
         self._memory[key.digest] = kept
         return kept

@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
-import secrets
-from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
@@ -19,8 +16,7 @@ import dialect_adapters
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter
 from dialect_adapters.transpile.rewrite import Rewritten, rewrite
-
-_log = logging.getLogger("sqlassay.gold")
+from harness.store.kept_files import KeptFiles
 
 
 class Rewrites:
@@ -28,17 +24,17 @@ class Rewrites:
 
     def __init__(self, folder: Path | None) -> None:
         """Keep what is written in `folder`."""
-        self._folder = folder
+        self._files = None if folder is None else KeptFiles(folder, ".json", what="rewritten gold")
 
     def rewrite(self, sql: str, snapshot: Snapshot, source: Adapter, target: Adapter) -> Rewritten:
         """Return the statement as the target has to say it: as kept, else written now and kept."""
-        if self._folder is None:
+        if self._files is None:
             return rewrite(sql, snapshot, source, target)
-        path = self._folder / f"{_digest(sql, snapshot, source.name, target.name)}.json"
-        kept = _read(path)
+        digest = _digest(sql, snapshot, source.name, target.name)
+        kept = _read(self._files, digest)
         if kept is None:
             kept = rewrite(sql, snapshot, source, target)
-            _write(path, kept)
+            self._files.write(digest, json.dumps(asdict(kept)).encode())
         return kept
 
 
@@ -59,26 +55,13 @@ def _code(source: str, target: str) -> str:
     return found.hexdigest()
 
 
-def _read(path: Path) -> Rewritten | None:
+def _read(files: KeptFiles, digest: str) -> Rewritten | None:
     """Return a kept rewrite, None where there is none or its file is damaged."""
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        return Rewritten(**value)
-    except FileNotFoundError:
+    content = files.read(digest)
+    if content is None:
         return None
-    except (OSError, ValueError, TypeError) as error:
-        _log.warning("kept rewrite %s is damaged and will be written again: %s", path.name, error)
-        return None
-
-
-def _write(path: Path, made: Rewritten) -> None:
-    """Keep a rewrite; a folder that cannot be written costs speed, not the run."""
-    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        draft.write_text(json.dumps(asdict(made)), encoding="utf-8")
-        draft.replace(path)
-    except OSError as error:
-        _log.warning("a rewrite could not be kept for the next run: %s", error)
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
+        return Rewritten(**json.loads(content))
+    except (ValueError, TypeError) as error:
+        files.damaged(digest, error)
+        return None

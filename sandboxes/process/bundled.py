@@ -19,7 +19,7 @@ from sandboxes.cache import private_folder, write_private
 from sandboxes.locks import exclusive
 from sandboxes.process.images import IMPORTED, engine_of, loaded_by
 from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.seal import CATALOG, DATA, FORMAT, SEAL, stats
+from sandboxes.process.seal import CATALOG, DATA, FORMAT, seal
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _NAME = re.compile(r"(?!\.)[^/\0]{1,255}")
@@ -119,8 +119,8 @@ def unpack(bundle: Bundle, packed: Packed, stored: dict[str, object], cache: Pat
                 if name != "catalog":
                     _write(data / name.removeprefix(f"{DATA}/"), bundle.chunks(member))
             write_private(draft / IMPORTED, packed.content)
-            write_private(draft / SEAL, json.dumps(stats(data)))
             write_private(draft / CATALOG, json.dumps(stored))
+            seal(draft)
             shutil.rmtree(home / packed.key, ignore_errors=True)  # what no catalogue names
             draft.rename(home / packed.key)
         finally:

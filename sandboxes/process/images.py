@@ -25,12 +25,11 @@ from sandboxes.locks import exclusive
 from sandboxes.process.interpreter import Interpreter
 from sandboxes.process.library import host_library
 from sandboxes.process.reuse import reuse, written
-from sandboxes.process.seal import CATALOG, DATA, FORMAT, SEAL, is_sound, read, stats
+from sandboxes.process.seal import CATALOG, DATA, FORMAT, SECRET, is_sound, read, seal
 
 IMPORTED = "imported"
 """Stands in the folder of an image that came in a bundle and holds its portable key."""
 
-_SECRET = "secret"  # noqa: S105 - a file's name
 _NOTICE_FROM = 5
 
 Writer: TypeAlias = Callable[[Path], tuple[Catalog, ...]]
@@ -154,7 +153,7 @@ def image_secret(image: SnapshotImage) -> str:
         InfrastructureError: somebody removed the image meanwhile.
     """
     try:
-        return (_folder(image.key) / _SECRET).read_text(encoding="utf-8")
+        return (_folder(image.key) / SECRET).read_text(encoding="utf-8")
     except OSError as error:
         raise InfrastructureError(f"the image {image.ref} is gone", remedy="Run again: it is made anew") from error
 
@@ -175,10 +174,9 @@ def _build(said: dict[str, object], folder: Path, write: Writer, password: str) 
         catalogs = write(draft)
         texts = said | {"format": FORMAT, "catalogs": [catalog.model_dump(mode="json") for catalog in catalogs]}
         if password:
-            write_private(draft / _SECRET, password)
-        if seal := stats(draft / DATA):
-            write_private(draft / SEAL, json.dumps(seal))
+            write_private(draft / SECRET, password)
         write_private(draft / CATALOG, json.dumps(texts))
+        seal(draft)
         shutil.rmtree(folder, ignore_errors=True)
         draft.rename(folder)
 

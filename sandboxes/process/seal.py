@@ -1,35 +1,60 @@
-"""The parts of an image's folder, and the seal that shows a database file which was changed or cut since."""
+"""The parts of an image's folder, and the seal that shows whether any of its files was changed since."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from cases.catalog import Catalog
 from cases.snapshot import Snapshot
+from sandboxes.cache import write_private
 
-FORMAT = 3
+FORMAT = 4
 DATA = "data"
 CATALOG = "catalog.json"
+SECRET = "secret"  # noqa: S105 - a file's name
 SEAL = "seal.json"
-"""Says size and time of each file of the data, so that one changed or cut since is noticed and all made anew."""
+"""Holds the sha256 of every other file, so that one changed since by anybody or anything is noticed."""
+
+_log = logging.getLogger("sqlassay.images")
 
 
-def stats(data: Path) -> dict[str, list[int]]:
-    """Return size and time of every file of an image: sandboxes write to a layer or a copy, never to these."""
-    found = {str(path.relative_to(data)): path.lstat() for path in sorted(data.rglob("*")) if not path.is_dir()}
-    return {name: [one.st_size, one.st_mtime_ns] for name, one in found.items()}
+def seal(folder: Path) -> None:
+    """Write the seal of an image's folder, as the last of its files."""
+    write_private(folder / SEAL, json.dumps(_digests(folder)))
 
 
 def is_sound(folder: Path, snapshots: Sequence[Snapshot] = ()) -> bool:
-    """Return True where an image is there, its catalogue can be read, and its files are those that were written."""
+    """Return True where an image is there, its catalogue can be read, and every file is what was written.
+
+    Sandboxes write to a layer or a copy, never to these files. An image that is there and damaged is told.
+    """
+    if not folder.is_dir():
+        return False
     try:
         read(folder, snapshots)
-        seal = json.loads((folder / SEAL).read_text(encoding="utf-8")) if (folder / SEAL).is_file() else None
-        return seal is None or seal == stats(folder / DATA)
-    except (OSError, ValueError, LookupError, TypeError):
-        return False
+        if json.loads((folder / SEAL).read_text(encoding="utf-8")) == _digests(folder):
+            return True
+        why = "its files are not what was written"
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        why = str(error).split("\n", 1)[0]
+    _log.warning("the kept image %s is damaged and is made again: %s", folder.name[:12], why)
+    return False
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    """Return the sha256 of every file that a sandbox is made from."""
+    files = [folder / CATALOG, folder / SECRET, *sorted((folder / DATA).rglob("*"))]
+    return {str(path.relative_to(folder)): _digest(path) for path in files if path.is_file() and not path.is_symlink()}
+
+
+def _digest(path: Path) -> str:
+    """Return the sha256 of one file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read(folder: Path, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:

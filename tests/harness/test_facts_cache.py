@@ -94,13 +94,15 @@ def test_what_is_no_reading_is_not_kept_and_a_damaged_file_is_read_anew(tmp_path
         kept = FactsCache(tmp_path).of("image", "db")
         for _ in range(2):
             assert parser.parse("SELECT FROM WHERE (", "d", sqlglot_dialect="postgres", readings=kept).error
-        assert (len(asked), [*tmp_path.rglob("*.json")]) == (2, [])
+        assert (len(asked), [*tmp_path.rglob("*.facts")]) == (2, [])
         whole = parser.parse(SQL, "d", sqlglot_dialect="postgres", readings=kept)
-        (file,) = tmp_path.rglob("*.json")
-        for damage in (b"", b"{", b"[]"):
+        (file,) = tmp_path.rglob("*.facts")
+        flipped = bytearray(file.read_bytes())
+        flipped[flipped.index(b"asc")] ^= 1
+        for damage in (b"", b"{", b"[]", bytes(flipped)):
             file.write_bytes(damage)
             assert parser.parse(SQL, "d", sqlglot_dialect="postgres", readings=kept) == whole
-            assert json.loads(file.read_bytes())["root"] == "select"
+            assert json.loads(file.read_bytes().partition(b"\n")[2])["root"] == "select"
 
 
 def test_a_full_disk_is_told_once_whichever_worker_meets_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +116,7 @@ def test_a_full_disk_is_told_once_whichever_worker_meets_it(tmp_path: Path, monk
 
     monkeypatch.setattr(kept_files._log, "warning", warn)
     (tmp_path / "drafts").write_text("no folder can be made here")
-    files = KeptFiles(tmp_path, ".json")
+    files = KeptFiles(tmp_path, ".json", what="facts")
     together = threading.Barrier(8)
 
     def write(number: int) -> None:

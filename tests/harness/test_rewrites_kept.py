@@ -55,7 +55,7 @@ def test_a_rewrite_is_kept(tmp_path, written):
     assert refused.sql is None
     assert Rewrites(folder).rewrite("SELECT unknown FROM t", one, sqlite, mysql) == refused
     assert len(written) == 4
-    for file in folder.iterdir():
+    for file in folder.rglob("*.json"):
         file.write_text("{", encoding="utf-8")
     assert Rewrites(folder).rewrite(SQL, one, sqlite, mysql) == first
     assert len(written) == 5

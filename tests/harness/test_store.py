@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from decimal import Decimal
 
@@ -127,7 +128,8 @@ def test_damaged_gold_is_run_again(tmp_path):
     path = next(tmp_path.rglob("*.gz"))
     path.write_bytes(path.read_bytes()[:-9])
     assert GoldCache(tmp_path).read(KEY) is None
-    path.write_bytes(gzip.compress(b'{"relation": 3}'))
+    content = gzip.compress(b'{"relation": 3}')
+    path.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
     assert GoldCache(tmp_path).read(KEY) is None
 
 

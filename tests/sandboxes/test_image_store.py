@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -112,6 +113,24 @@ def test_a_damaged_catalogue_is_no_catalogue(tmp_path: Path, damage: str) -> Non
     (tmp_path / "images" / STORED.key / "catalog.json").write_text(damage)
     assert store.load(STORED.key) is None
     assert images(tmp_path) == ()
+
+
+@pytest.mark.parametrize("name", ["catalog.json", "secret"])
+def test_one_bit_of_what_is_kept_of_an_image_is_noticed(tmp_path: Path, name: str) -> None:
+    """Whichever bit a disk changes, in a name, a type or the secret, the image is baked again."""
+    store = Store(tmp_path)
+    store.save(STORED, "hush")
+    path = tmp_path / "images" / STORED.key / name
+    content = path.read_bytes()
+    chance = random.Random(20261128)
+    for place in sorted(chance.sample(range(len(content)), min(len(content), 60))):
+        changed = bytearray(content)
+        changed[place] ^= 1 << chance.randrange(8)
+        path.write_bytes(changed)
+        found = store.load(STORED.key)
+        assert found is None or found == STORED, (place, bytes(changed))
+        path.write_bytes(content)
+    assert store.load(STORED.key) == STORED
 
 
 def test_a_catalogue_without_its_secret_is_no_catalogue(tmp_path: Path) -> None:
