@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -76,3 +77,63 @@ class Catalog(BaseModel):
     routines: tuple[CatalogRoutine, ...] = ()
     ddl: str = ""
     state_digest: str = ""
+
+    def ddl_of(self, visible: frozenset[str] | None) -> str:
+        """Return the DDL of the visible tables and views (None: all), without a word of any other.
+
+        A statement that names a hidden table beside the references, as a view's may, is told by its columns alone.
+        """
+        if visible is None:
+            return self.ddl
+        hidden = {table.name.lower() for table in self.tables} - visible
+        parts = {_named(part): part for part in _STATEMENT.split(self.ddl)}
+        told = [
+            _told(parts.get(table.name.lower(), ""), table, hidden)
+            for table in self.tables
+            if table.name.lower() in visible
+        ]
+        notes = [line for line in self.ddl.splitlines() if line.startswith("-- function ")]
+        return "\n\n".join([*told, *(["\n".join(notes)] if notes else [])])
+
+
+_STATEMENT = re.compile(r"\n\n(?=CREATE\s|-- function )", re.IGNORECASE)
+_HEAD = re.compile(
+    r"""\s*CREATE\s+(?:\w+\s+)*?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?
+    (?:(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|\w+)\s*\.\s*)?
+    ("(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|[\w$]+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _named(statement: str) -> str:
+    """Return the table or view a CREATE statement makes, in lower case; "" where that cannot be read."""
+    found = _HEAD.match(statement)
+    if found is None:
+        return ""
+    name = found[1]
+    for mark in '"`':
+        if name.startswith(mark):
+            name = name[1:-1].replace(mark * 2, mark)
+    return name.strip("[]").lower()
+
+
+def _told(statement: str, table: CatalogTable, hidden: set[str]) -> str:
+    """Return a table's statement without its references to hidden tables, its columns alone where more is told."""
+    lines = [line for line in statement.splitlines() if not ("references" in line.lower() and _names(line, hidden))]
+    text = re.sub(r",(\s*\)\s*;?\s*)$", r"\1", "\n".join(lines))
+    whole = bool(text) and not table.is_view and not _names(text, hidden)
+    return text if whole else _plain(table)
+
+
+def _names(text: str, hidden: set[str]) -> bool:
+    """Return whether a text holds the name of a hidden table."""
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in hidden)
+
+
+def _plain(table: CatalogTable) -> str:
+    """Return a statement that tells a table's columns as the engine declares them."""
+    columns = ",\n".join(
+        f'  "{column.name}" {column.declared or column.kind}{"" if column.nullable else " NOT NULL"}'
+        for column in table.columns
+    )
+    return f'CREATE {"VIEW" if table.is_view else "TABLE"} "{table.name}" (\n{columns}\n);'

@@ -1,4 +1,4 @@
-"""Write a new folder that appears whole or not at all."""
+"""Write a new folder that appears whole or not at all, for its owner alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise _unwritable(folder, error) from error
     try:
         yield draft
-        draft.chmod(0o755)
+        for path in draft.rglob("*"):
+            path.chmod(0o700 if path.is_dir() else 0o600)
         if folder.exists():
             folder.rmdir()
         draft.rename(folder)

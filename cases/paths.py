@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
@@ -34,6 +35,11 @@ def inside(root: Path, name: str, *, file: Path, line: int | None, field: str, f
     if not asks(path.is_dir if folder else path.is_file):
         raise refuse(f"no {'folder' if folder else 'file'} '{name}'", "Create it or correct the path")
     return path
+
+
+def private(path: str, flags: int) -> int:
+    """Open a file as `open(…, opener=private)` asks for it: one that is made is for its owner alone."""
+    return os.open(path, flags, 0o600)
 
 
 def asks(question: Callable[[], bool]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cases.errors import InputError
+from cases.paths import private
 
 _PACK = """\
 # A pack: questions, reference SQL and the data they are asked of. Fields: docs/formats.md
@@ -85,8 +86,8 @@ def write_starter(folder: Path) -> list[Path]:
     for name, text in _FILES.items():
         path = folder / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8", newline="\n") as stream:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with open(path, "x", encoding="utf-8", newline="\n", opener=private) as stream:  # noqa: PTH123
                 stream.write(text)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", file=path, remedy="Name another folder") from None

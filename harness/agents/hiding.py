@@ -64,7 +64,9 @@ def veil_for(
         *(f"the agent can read {path}: it lives there itself" for path in seen),
         *(f"the agent can read {path} under another name: the file has hard links" for path in linked),
     )
-    made = Veil(tuple(str(path) for path in (*masked, *_starters(engine))), _frozen())
+    # A mask over a folder hides what is in it: the hundreds of earlier runs in one folder need one mask.
+    outer = [path for path in masked if not any(one in path.parents for one in masked)]
+    made = Veil(tuple(str(path) for path in (*outer, *_starters(engine))), _frozen())
     fault = _fault(made)
     if fault:
         reason = f"the agent's process could read the gold: no namespaces for it on this machine ({fault})"

@@ -56,8 +56,11 @@ def command(
     from harness.judges import open_judge
     from harness.metrics.registry import metrics
     from harness.reports.calibration import terminal
+    from harness.store.output import check_output
     from sandboxes.cache import cache_dir
 
+    if out is not None:
+        check_output(Path(out), "calibrate")
     path = Path(labels)
     found = read_labels(path)
     setup = Setup(metrics([metric])[0], threshold, positive, tuple(map(_bound, fail_under)), jobs)
@@ -97,10 +100,10 @@ def _write(result: Calibration, folder: Path) -> None:
     """
     from cases.errors import InfrastructureError
     from harness.reports.calibration import write
+    from harness.store.output import claim
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write(result, folder)
+        write(result, claim(folder, "calibrate"))
     except OSError as error:
         message = f"{folder} cannot be written ({error.strerror})"
         raise InfrastructureError(message, remedy="Name another folder with --out") from None

@@ -49,15 +49,18 @@ def command(pack: str, dialects: str | None, fail_on: str, out: str | None, form
     from harness.cli.screen import screen
     from harness.run.options import options_from, resolve
     from harness.run.select import select
+    from harness.store.output import check_output
 
     fatal = _flags(fail_on)
     loaded = load_pack(Path(pack), format=format_)
     given = {name: value for name, value in options.items() if value is not None}
     config = resolve([("command line", options_from(given, file=None, names="--"))], loaded.settings)
+    folder = Path(out) if out else Path("runs") / f"health_{loaded.name}"
+    check_output(folder, "check-cases")
     named = tuple(part.strip() for part in (dialects or "").split(",") if part.strip())
     with screen() as live:
         found = check_cases(config, loaded, named or dialects_of(select(loaded, config), live), fatal, live)
-    _show(found, Path(out) if out else Path("runs") / f"health_{loaded.name}")
+    _show(found, folder)
     return int(found.exit_code)
 
 
@@ -83,8 +86,8 @@ def _show(found: Health, folder: Path) -> None:
     import shutil
 
     from harness.reports.health import render, write
+    from harness.store.output import claim
 
-    folder.mkdir(parents=True, exist_ok=True)
-    write(found, folder)
+    write(found, claim(folder, "check-cases"))
     width = shutil.get_terminal_size((110, 24)).columns
     sys.stdout.write(render(found, str(folder), width=width, color=sys.stdout.isatty()).rstrip("\n") + "\n")

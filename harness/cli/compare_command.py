@@ -87,12 +87,15 @@ def _target(out: str | None) -> Iterator[IO[str]]:
     Raises: InfrastructureError where it cannot be written.
     """
     from cases.errors import InfrastructureError
+    from cases.paths import private
+    from harness.store.output import note
 
     if out is None:
         yield sys.stdout
         return
     try:
-        target = Path(out).open("w", encoding="utf-8", newline="\n")  # noqa: SIM115 (closed below)
+        target = open(out, "w", encoding="utf-8", newline="\n", opener=private)  # noqa: SIM115, PTH123 (closed below)
+        note(Path(out))
     except OSError as error:
         raise InfrastructureError(f"{out} cannot be written ({error.strerror})", remedy="Name another --out") from None
     with target:

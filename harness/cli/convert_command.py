@@ -27,12 +27,14 @@ def command(format_: str, path: Path, out: Path | None, predictions: Path | None
     from cases.formats.registry import load_pack
     from cases.predictions import check_known, predictions_of
     from cases.writing import write_pack
+    from harness.store.output import note
 
     pack = load_pack(path, format=None if format_ == "auto" else format_)
     if predictions is not None:
         pack = replace(pack, inline_predictions=check_known(predictions_of(predictions, pack), pack))
     folder = out or Path(pack.name)
     files = write_pack(pack, folder)
+    note(folder)
     for line in pack.left_out[:_SHOWN]:
         click.echo(line)
     if len(pack.left_out) > _SHOWN:

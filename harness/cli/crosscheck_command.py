@@ -78,10 +78,12 @@ def command(
     from harness.cli.screen import screen
     from harness.crosscheck.run import Wanted, crosscheck
     from harness.run.options import options_from
+    from harness.store.output import check_output
 
     names = _dialects(dialects)
     loaded = load_pack(Path(pack), format=format_)
     folder = Path(out) if out else Path("runs") / f"crosscheck_{loaded.name}"
+    check_output(folder, "crosscheck")
     # An agent's process must see neither gold nor earlier runs: the folder is veiled as a run's is.
     given = {name: value for name, value in options.items() if value is not None} | {"agent": agent, "out": folder}
     base = options_from({name: value for name, value in given.items() if value is not None}, file=None, names="--")
@@ -161,8 +163,8 @@ def _write(found: CrossResult, folder: Path) -> None:
     import shutil
 
     from harness.reports.crosscheck import render, write
+    from harness.store.output import claim
 
-    folder.mkdir(parents=True, exist_ok=True)
-    write(found, folder)
+    write(found, claim(folder, "crosscheck"))
     width = shutil.get_terminal_size((110, 24)).columns
     sys.stdout.write(render(found, str(folder), width=width, color=sys.stdout.isatty()).rstrip("\n") + "\n")

@@ -15,8 +15,10 @@ def command(folder: Path) -> int:
     Nothing that exists is overwritten.
     """
     from cases.starter import write_starter
+    from harness.store.output import note
 
     for path in write_starter(folder):
+        note(path)
         click.echo(f"wrote {path}")
     click.echo(f"Next: sqlassay run {folder}")
     return 0

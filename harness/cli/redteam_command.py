@@ -65,6 +65,7 @@ def command(
     """
     from harness.cli.screen import screen
     from harness.redteam.prepare import Asked, run
+    from harness.store.output import check_output
 
     chosen = _layers(layers)
     asked = Asked(
@@ -82,9 +83,10 @@ def command(
         runtime=runtime,
         bases=_bases(pull, mirror, images_lock),
     )
+    folder = Path(out) if out else Path("runs") / f"redteam_{dialect}"
+    check_output(folder, "redteam")
     with screen() as live:
         found = run(asked, live.notice, live.progress)
-    folder = Path(out) if out else Path("runs") / f"redteam_{dialect}"
     _write(found, folder)
     return int(found.exit_code)
 
@@ -113,8 +115,8 @@ def _write(found: RedTeamResult, folder: Path) -> None:
     import shutil
 
     from harness.reports.redteam import render, write
+    from harness.store.output import claim
 
-    folder.mkdir(parents=True, exist_ok=True)
-    write(found, folder)
+    write(found, claim(folder, "redteam"))
     width = shutil.get_terminal_size((110, 24)).columns
     sys.stdout.write(render(found, str(folder), width=width, color=sys.stdout.isatty()).rstrip("\n") + "\n")

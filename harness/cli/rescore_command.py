@@ -26,10 +26,13 @@ def command(run: str, policy: tuple[str, ...], out: str | None) -> int:
     from cases.policy_spelling import policy_named
     from harness.reports.rescored import terminal
     from harness.run.rescore import rescore
+    from harness.store.output import check_output, claim
 
+    if out is not None:
+        check_output(Path(out), "rescore")
     names = [name for part in (policy or ("strict",)) for name in _names(part)]
     found = rescore(Path(run), [(name, policy_named(name)) for name in names])
-    _write(found, Path(out or run))
+    _write(found, Path(run) if out is None else claim(Path(out), "rescore"))
     sys.stdout.write(terminal(found) + "\n")
     return int(found.exit_code)
 
@@ -50,7 +53,6 @@ def _write(found: object, folder: Path) -> None:
     from harness.reports.rescored import write
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         write(found, folder)  # type: ignore[arg-type]
     except OSError as error:
         message = f"{folder} cannot be written ({error.strerror})"

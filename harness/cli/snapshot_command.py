@@ -69,13 +69,15 @@ def build(pack: str | None, uri: str | None, tables: str | None, out: Path | Non
 
 def _take(uri: str, tables: str | None, out: Path | None, pack: str | None) -> int:
     """Take a live database into a folder that is a pack but for its cases."""
+    from harness.store.output import note
     from harness.taking import take
 
     if out is None or pack is not None:
         raise click.UsageError("--from URI takes --out DIR, and no PACK")
     taken = take(uri, out, tables=tuple(name.strip() for name in (tables or "").split(",") if name.strip()))
-    for note in taken.notes:
-        click.echo(note)
+    note(out)
+    for line in taken.notes:
+        click.echo(line)
     click.echo(f"took {counted(taken.tables, 'table')}, {taken.rows:,} row{'' if taken.rows == 1 else 's'} into {out}")
     click.echo(f"Next: write your questions into {out / 'cases.jsonl'}, then: sqlassay run {out}")
     return 0
@@ -132,9 +134,11 @@ def export_images(file: Path, refs: tuple[str, ...]) -> int:
     REF is a name that `snapshot list` shows, or its beginning. The bundle holds the images, what their databases hold
     and their secrets, and proves itself by the digest that is printed.
     """
+    from harness.store.output import note
     from sandboxes.transfer import chosen, export
 
     moved = export(file, chosen(refs, notice=lambda line: click.echo(line, err=True)))
+    note(file)
     for ref in moved.refs:
         click.echo(ref)
     click.echo(f"{file}  {_size(file.stat().st_size)}  {moved.digest}")

@@ -179,9 +179,11 @@ def _summarise(figures: RunTotals, path: Path) -> None:
         InfrastructureError: the file cannot be written.
     """
     from cases.errors import InfrastructureError
+    from cases.paths import private
 
     try:
-        path.write_text(figures.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        with open(path, "w", encoding="utf-8", opener=private) as stream:  # noqa: PTH123 (Path has no opener)
+            stream.write(figures.model_dump_json(indent=2) + "\n")
     except OSError as error:
         raise InfrastructureError(f"{path} cannot be written ({error.strerror})", remedy="Name another file") from None
 

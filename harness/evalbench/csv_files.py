@@ -11,6 +11,7 @@ from cases.errors import InfrastructureError
 from harness.evalbench.tables import Cell, Table
 from harness.reports.escape import csv_cell
 from harness.reports.files import write_text
+from harness.store.output import make_private, mark, note
 
 
 def write(tables: Sequence[Table], folder: Path) -> tuple[Path, ...]:
@@ -20,7 +21,9 @@ def write(tables: Sequence[Table], folder: Path) -> tuple[Path, ...]:
         InfrastructureError: the folder cannot be written.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
+        mark(folder, "evalbench")
+        note(folder)
         return tuple(write_text(folder / f"{table.name}.csv", _text(table)) for table in tables)
     except OSError as error:
         reason = error.strerror or str(error)

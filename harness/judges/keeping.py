@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from cases.errors import InfrastructureError, InputError
 from cases.reading import json_lines
 from harness.judges.contract import Answered
+from harness.store.output import note
 
 FORMAT = 1
 
@@ -82,6 +83,7 @@ class Recorder:
         self._lock = threading.Lock()
         self._written = {(line.judge, line.question) for line in read_answers(path)} if path.exists() else set()
         self._append("")
+        note(path)
 
     def record(self, answered: Answered) -> None:
         """Write one answer where it is not written yet.

@@ -11,6 +11,7 @@ from typing import TypeAlias, cast
 
 from pydantic_core import PydanticSerializationError, to_json
 
+from cases.paths import private
 from harness.reports.escape import json_text, redact
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
@@ -19,7 +20,8 @@ _ABSOLUTE_PATH = re.compile(r"(?<![\w/.])/(?:[^\s/]+/)+([^\s/]+)")
 
 def write_text(path: Path, text: str) -> Path:
     """Write a text file that ends with exactly one newline and return its path."""
-    path.write_text(text.rstrip("\n") + "\n", encoding="utf-8", newline="\n")
+    with open(path, "w", encoding="utf-8", newline="\n", opener=private) as stream:  # noqa: PTH123 (no opener there)
+        stream.write(text.rstrip("\n") + "\n")
     return path
 
 
@@ -28,7 +30,7 @@ def write_json(path: Path, value: object) -> Path:
 
     An object's iterators are written as lists, a row at a time, so that a long run's rows are never all in memory.
     """
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
+    with open(path, "w", encoding="utf-8", newline="\n", opener=private) as stream:  # noqa: PTH123 (as above)
         for part in _members(value) if isinstance(value, dict) and value else _rendered(value, ""):
             stream.write(json_text(part))
         stream.write("\n")

@@ -20,8 +20,9 @@ from harness.agents.file import FileAgent
 from harness.agents.request import AgentRequest
 from harness.desk import Rules
 from harness.kin import predictions_in
-from harness.run.judging import FOLDER, judge_files
+from harness.run.judging import judge_files
 from harness.run.options import RUNS, RunConfig
+from harness.store.output import marked_below, noted
 from sandboxes.cache import cache_dir
 
 
@@ -49,7 +50,7 @@ class Asker:
             question=case.question,
             evidence=case.evidence,
             dialect=rules.dialect,
-            schema_ddl=rules.image.catalog(case.snapshot).ddl,
+            schema_ddl=rules.image.catalog(case.snapshot).ddl_of(rules.visible(case.snapshot)),
             routes=self.routes,
             trial=trial,
             deadline=self.timeout,
@@ -112,7 +113,7 @@ def _callable(config: RunConfig, target: str, pack: Pack) -> CallableAgent:
 
 def _hidden(config: RunConfig, pack: Pack) -> tuple[Path, ...]:
     """Return every place where an agent's process could find the gold of this run or of earlier ones."""
-    folders = [cache_dir() / "gold", cache_dir() / FOLDER, *((config.out or RUNS,) if not config.dry_run else ())]
+    folders = [cache_dir(), *((config.out or RUNS,) if not config.dry_run else ())]
     for folder in folders:
         # A folder that comes later would show; one that cannot be made ends the run when the run folder is made.
         with suppress(OSError):
@@ -120,8 +121,10 @@ def _hidden(config: RunConfig, pack: Pack) -> tuple[Path, ...]:
     whole = (pack.path,) if pack.path.is_dir() else ()
     # A run folder named with --out often stands beside earlier ones, and each of them holds the gold it was judged by.
     beside = config.out.absolute().parent if config.out is not None else RUNS
-    earlier = tuple(path.parent for path in beside.glob("*/manifest.json"))
-    return (*whole, *pack.files, *folders, *earlier, *judge_files(config), *((RUNS,) if RUNS.exists() else ()))
+    unmarked = tuple(path.parent for path in beside.glob("*/manifest.json"))
+    ours = marked_below(beside, RUNS, Path.cwd(), pack.path.absolute().parent, pack.path)
+    written = (*noted(), *unmarked, *ours, *((RUNS,) if RUNS.exists() else ()))
+    return (*whole, *pack.files, *folders, *written, *judge_files(config))
 
 
 def _predictions(config: RunConfig, pack: Pack) -> tuple[tuple[Prediction, ...], str, str | None]:

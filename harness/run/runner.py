@@ -35,7 +35,7 @@ from harness.run.options import RUNS, RunConfig
 from harness.run.screen import Screen
 from harness.run.select import select
 from harness.run.workers import Crew
-from harness.store.folder import RunFolder
+from harness.store.folder import RunFolder, check_new
 from harness.store.gold_cache import GoldCache
 from harness.store.sides import Side, row_sides, state_sides
 from harness.suite import SuiteGold
@@ -101,6 +101,7 @@ def run(
     cases = select(pack, config)
     if earlier is None:
         places(config, pack)  # a name that cannot be noted down ends the run before anything is brought up
+        check_new(config.out or RUNS / "new")
     opened = open_run_judge(config) if seated is None else nullcontext(seated)
     with opened as judge, open_asker(config, pack) as asker:
         if earlier:

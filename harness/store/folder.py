@@ -1,4 +1,4 @@
-"""One run's folder: manifest first, journal while it runs, final files at the end. All under mode 0700."""
+"""One run's folder: manifest first, journal while it runs, final files at the end. All for its owner alone."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from types import TracebackType
 from pydantic import BaseModel
 
 from cases.errors import InputError
+from cases.paths import private
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest
 from harness.store import journal
 from harness.store.journal import JOURNAL, Journal, Journalled, go_on, line, unwritable
+from harness.store.output import MARKER, check_output, make_private, mark, note
 from harness.store.places import PLACES, Places
 from harness.store.sides import Side, side_to_json
 
@@ -27,6 +29,9 @@ RESULTS = "results.jsonl"
 TIMINGS = "timings.jsonl"
 RELATIONS = "relations"
 _DRAFT = ".tmp"
+_DRAFTED = (MANIFEST, RESULTS, TIMINGS, PLACES)
+RUN = "run"
+"""How the folder of a run is marked."""
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 
@@ -36,18 +41,20 @@ class RunFolder:
     def __init__(self, path: Path, *, earlier: bool = False) -> None:
         """Create the folder (mode 0700) and lock its journal, or go on in the folder of an `earlier` run.
 
-        A folder whose run was killed before its manifest stood holds nothing, and is taken over.
+        A folder whose run was killed before its manifest stood holds nothing, and is taken over. An empty folder that
+        was there keeps its mode: its files are their owner's alone.
 
         Raises:
-            InputError: it cannot be made, holds a run already, or a living process writes in it.
+            InputError: it cannot be made, holds something already, or a living process writes in it.
         """
         self.path = path
         try:
-            if not earlier and (path / MANIFEST).exists():
-                raise InputError(f"{path} already holds a run", field="--out", remedy=go_on(path))
+            if not earlier:
+                check_new(path)
             self._new = not path.exists()
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            path.chmod(0o700)
+            make_private(path)
+            if not earlier:
+                mark(path, RUN)
             # Opened here and closed in __exit__: the journal lives as long as the run.
             self.journal = Journal(path / JOURNAL, new=not earlier)
         except OSError as error:
@@ -55,6 +62,7 @@ class RunFolder:
             raise InputError(
                 f"the run folder {path} cannot be made ({reason})", field="--out", remedy="Name another folder"
             ) from error
+        note(path)
         self._drop_drafts()
 
     def __enter__(self) -> RunFolder:
@@ -69,7 +77,7 @@ class RunFolder:
             return
         unused = self.journal.empty and not (self.path / MANIFEST).exists()
         if unused:
-            for name in (JOURNAL, PLACES):
+            for name in (JOURNAL, PLACES, MARKER):
                 (self.path / name).unlink(missing_ok=True)
         self.journal.close()
         if unused and self._new:
@@ -119,9 +127,8 @@ class RunFolder:
 
     def _drop_drafts(self) -> None:
         """Remove files that a killed process was still writing."""
-        for folder in (self.path, self.path / RELATIONS):
-            for path in folder.glob(f"*{_DRAFT}"):
-                path.unlink(missing_ok=True)
+        for name in _DRAFTED:
+            (self.path / (name + _DRAFT)).unlink(missing_ok=True)
 
     def _write(self, name: str, text: str) -> None:
         """Write one text file whole, on disk when it is there: not even a power cut leaves half of it."""
@@ -158,7 +165,7 @@ class RunFolder:
         path = self.path / name
         scratch = path.with_name(path.name + _DRAFT)
         try:
-            with scratch.open("wb") as stream:
+            with open(scratch, "wb", opener=private) as stream:  # noqa: PTH123 (Path has no opener)
                 stream.writelines(content)
                 if durable:
                     stream.flush()
@@ -168,6 +175,17 @@ class RunFolder:
             with suppress(OSError):
                 scratch.unlink(missing_ok=True)
             raise unwritable(path, error) from error
+
+
+def check_new(path: Path) -> None:
+    """Refuse a folder for a new run that holds a run, or anything that no run of ours left there.
+
+    Raises:
+        InputError: it does; nothing was changed.
+    """
+    if (path / MANIFEST).exists():
+        raise InputError(f"{path} already holds a run", field="--out", remedy=go_on(path))
+    check_output(path, RUN)
 
 
 def read_journal(path: Path) -> tuple[tuple[CaseResult, Timing], ...]:

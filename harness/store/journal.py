@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cases.errors import InfrastructureError, InputError
+from cases.paths import private
 from cases.verdicts import Verdict
 from harness.results.case_result import CaseResult, Timing
 
@@ -54,7 +55,7 @@ class Journal:
         """
         self.path = path
         # Unbuffered: what could not be written must not be written at some later moment.
-        self._stream = path.open("ab", buffering=0)
+        self._stream = open(path, "ab", buffering=0, opener=private)  # noqa: PTH123, SIM115 (closed in close)
         try:
             self._lock()
             self._refuse_used(new=new)

@@ -319,7 +319,7 @@ def test_the_command_writes_both_files_and_ends_with_the_verdict_line(
     assert "double" in html
     other = tmp_path / "elsewhere"
     assert _run(["rescore", str(run), "--out", str(other)]) == 0
-    assert sorted(path.name for path in other.iterdir()) == ["rescore.json", "rescore.md"]
+    assert sorted(path.name for path in other.iterdir()) == [".sqlassay", "rescore.json", "rescore.md"]
 
 
 def test_the_same_folder_gives_the_same_bytes(run: Path, tmp_path: Path) -> None:

@@ -51,7 +51,13 @@ def test_a_sample_does_no_harm(dialect: str, tmp_path: Path, capsys: pytest.Capt
     )
     assert found.variants.missed == 0
     assert found.bound is not None
-    assert {path.name for path in tmp_path.iterdir()} == {"redteam.json", "summary.md", "redteam.sarif", "junit.xml"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "redteam.json",
+        "summary.md",
+        "redteam.sarif",
+        "junit.xml",
+        ".sqlassay",
+    }
 
 
 @pytest.mark.parametrize("dialect", ENGINES)
