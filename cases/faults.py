@@ -62,6 +62,11 @@ def _fault(model: type[BaseModel], detail: ErrorDetails, file: Path | str, line:
         return InputError("unknown field", file=file, line=line, field=place, remedy=_known(model, detail["loc"]))
     if kind == "missing":
         return InputError("field is missing", file=file, line=line, field=place, remedy="Add it")
+    if detail["loc"] == ("format",) and kind == "literal_error":
+        known = detail["ctx"]["expected"]
+        message = f"format {detail['input']!r} is not known: this version of sqlassay reads {known}"
+        remedy = "Use the version that wrote it, or write the format that is known"
+        return InputError(message, file=file, line=line, field=place, remedy=remedy)
     message = detail["msg"].removeprefix("Value error, ")
     given = repr(detail["input"])
     shown = given if len(given) <= 60 else f"{given[:57]}..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from cases.reading import HALF_REMEDY, read_text
 from cases.storable import HALF, is_half
 
 MAX_YAML = 16 * 1024 * 1024
+MAX_DEPTH = 100
+_HALF_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,11 @@ class FromEnvironment(str):
     __slots__ = ()
 
 
-class _WithTemplates(yaml.SafeLoader):
+# libyaml reads ten times as fast; PyYAML is built without it on some platforms.
+_Plain: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _WithTemplates(_Plain):  # type: ignore[misc, valid-type]
     """The safe loader that takes `!ENV` texts beside the plain types."""
 
 
@@ -56,9 +63,11 @@ def read_yaml(path: Path, *, templates: bool = False) -> YamlDocument:
         InputError: no UTF-8 text, no YAML, more than one document, an alias, a duplicate key or endless nesting.
     """
     text = read_text(path, limit=MAX_YAML)
-    kind = _WithTemplates if templates else yaml.SafeLoader
+    # libyaml refuses an escaped half of a character without saying where it stands.
+    kind = _WithTemplates if templates else yaml.SafeLoader if _HALF_ESCAPE.search(text) else _Plain
     loader = kind("")
     try:
+        _refuse_deep(path, text, kind)
         loader = kind(text)
         node = loader.get_single_node()
         if node is None:
@@ -68,15 +77,28 @@ def read_yaml(path: Path, *, templates: bool = False) -> YamlDocument:
         return YamlDocument(path, loader.construct_document(node), lines)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
+        if "nesting depth" in (error.problem or ""):
+            raise InputError("nested too deeply", file=path, line=line, remedy="Flatten the YAML") from None
         raise InputError(f"not YAML: {error.problem}", file=path, line=line, remedy="Correct the YAML") from None
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
         # PyYAML's constructors raise whatever they trip over when a tag and its value do not go together.
         message = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"not YAML: {message}", file=path, remedy="Correct the YAML") from None
-    except RecursionError:
-        raise InputError("nested too deeply", file=path, line=1, remedy="Flatten the YAML") from None
     finally:
         loader.dispose()
+
+
+def _refuse_deep(path: Path, text: str, kind: type[yaml.SafeLoader]) -> None:
+    """Refuse what is nested past any use, before a reader that calls itself for each level meets it."""
+    depth = 0
+    for event in yaml.parse(text, Loader=kind):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                line = event.start_mark.line + 1 if event.start_mark else None
+                raise InputError("nested too deeply", file=path, line=line, remedy="Flatten the YAML")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
 
 
 def _walk(path: Path, node: yaml.Node, place: Place, lines: dict[Place, int], seen: set[int]) -> None:

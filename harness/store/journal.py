@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from cases.errors import InfrastructureError, InputError
 from cases.paths import private
 from cases.verdicts import Verdict
-from harness.results.case_result import CaseResult, Timing
+from harness.results.case_result import FORMAT, CaseResult, Timing
 
 JOURNAL = "journal.jsonl"
 
@@ -161,8 +161,12 @@ class Journal:
 def read(path: Path) -> Journalled:
     """Return what a journal's whole lines say; a torn last line (a killed run) and blank ones at the end are left out.
 
+    A damaged line that held a result is left out and told among the problems: that case is asked again.
+
     Raises:
-        InfrastructureError: a line before the last is damaged, or a result that was none of our faults stands twice.
+        InputError: a line was written by another version of this program.
+        InfrastructureError: a damaged line may tell what got through, or a result that was none of our faults stands
+            twice.
     """
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1].rstrip()
@@ -170,11 +174,44 @@ def read(path: Path) -> Journalled:
     found.torn = len(data) - found.size
     for number, text in enumerate(data[: found.size].split(b"\n")[:-1], 1):
         try:
-            _take(json.loads(text), found)
-        except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
-            message = f"{path}:{number}: damaged journal line"
-            raise InfrastructureError(message, remedy="Start the run again") from error
+            value = json.loads(text)
+            _refuse_other_format(value, path, number)
+            _take(value, found)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError, ValidationError) as error:
+            if b"breaches" in text or b'"case_id"' not in text or isinstance(error, _TwiceError):
+                message = f"{path}:{number}: damaged journal line"
+                remedy = "Look at the line: unless it says that something got through, remove it and resume the run"
+                raise InfrastructureError(message, remedy=remedy) from error
+            found.problems.append(f"{path.name}:{number}: damaged line left out; the case it held is asked again")
     return found
+
+
+class _TwiceError(ValueError):
+    """A result that was none of our faults stands twice."""
+
+
+def _refuse_other_format(value: Any, path: Path, number: int) -> None:
+    """Refuse a whole line that another version of this program wrote: by its format number, or by its fields.
+
+    Raises:
+        InputError: it did.
+    """
+    result = value.get("result") if isinstance(value, dict) else None
+    if not isinstance(result, dict):
+        return
+    given, more = result.get("format", FORMAT), sorted(set(result) - set(CaseResult.model_fields))
+    # A field that is damaged is missing as well as unknown.
+    newer = bool(more) and len(set(result)) > len(CaseResult.model_fields)
+    if given == FORMAT and not newer:
+        return
+    found, field = ("unknown field", more[0]) if given == FORMAT else (f"format {given!r} is not known", "format")
+    raise InputError(
+        f"{found}: this version of sqlassay reads format {FORMAT}",
+        file=path,
+        line=number,
+        field=field,
+        remedy="Use the version that wrote it, or start a new run",
+    )
 
 
 def _take(value: Any, found: Journalled) -> None:
@@ -191,7 +228,7 @@ def _take(value: Any, found: Journalled) -> None:
         result, timing = CaseResult.model_validate(value["result"]), Timing.model_validate(value["timing"])
         before = found.finished.get(result.key)
         if before is not None and not ours(before[0]):
-            raise ValueError(f"{result.key} stands twice")
+            raise _TwiceError(f"{result.key} stands twice")
         found.finished[result.key] = result, timing
 
 

@@ -278,8 +278,14 @@ def test_bytes_that_are_no_text_are_one_clear_error(pack: Path) -> None:
         stream.truncate(100 * 1024 * 1024)
     with pytest.raises(InputError, match=r"cases.jsonl:1: line is longer than 16,777,216 bytes"):
         load_pack(pack)
-    (pack / "pack.yaml").write_text("a: " + "[" * 5000)
-    with pytest.raises(InputError, match="nested too deeply"):
+    for deep in ("a: " + "[" * 500_000, "a:\n" + "- " * 50_000, "a: " + "{a: " * 101 + "}" * 101):
+        (pack / "pack.yaml").write_text(deep)
+        with pytest.raises(InputError, match="nested too deeply"):
+            load_pack(pack)
+    (pack / "pack.yaml").write_text("format: 2\nname: x\nsnapshots: {}\ncases: []\n")
+    with pytest.raises(
+        InputError, match=r"pack.yaml:1:format: format 2 is not known: this version of sqlassay reads 1"
+    ):
         load_pack(pack)
 
 

@@ -256,6 +256,24 @@ def test_a_damaged_journal_is_refused(ground):
         assert (code, f"journal.jsonl:{number}" in last) == (3, True), last
 
 
+def test_a_damaged_result_in_the_middle_is_asked_again(ground, undisturbed):
+    """One line of the journal is cut by the disk: its case alone is asked again, told, and nothing else is lost."""
+    folder = killed(ground)
+    journal = folder / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    place = next(at for at, line in enumerate(lines) if b'"case_id"' in line)
+    lost = json.loads(lines[place])["result"]["case_id"]
+    lines[place] = lines[place][: len(lines[place]) // 2] + b"\n"
+    journal.write_bytes(b"".join(lines))
+    before = len(ground.asked())
+    assert resumed(ground, folder)[0] == 0
+    assert lost in {case for case, _ in ground.asked()[before:]}
+    assert ground.verdicts("run") == VERDICTS
+    assert (folder / "results.jsonl").read_bytes() == (undisturbed / "results.jsonl").read_bytes()
+    summary = json.loads((folder / "summary.json").read_bytes())
+    assert any(f"journal.jsonl:{place + 1}: damaged line left out" in line for line in summary["problems"])
+
+
 def test_what_was_given_to_the_run_holds_when_it_is_resumed(ground):
     """Settings of the command line and the environment are the manifest's; today's environment changes nothing."""
     folder = killed(ground, "--row-limit", "5", "--fail-under", "execution_accuracy=0.9")

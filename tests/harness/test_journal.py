@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 
 import pytest
 
@@ -107,6 +108,43 @@ def test_damage_before_the_last_line_is_named(tmp_path, damage):
     path.write_bytes(damage + b"{}")
     with pytest.raises(InfrastructureError, match=r"journal\.jsonl:1"):
         read(path)
+
+
+def test_a_damaged_line_that_held_a_result_costs_that_result_alone(tmp_path):
+    """What is whole is kept, the damaged case is open again, and the damage is told with its line."""
+    journal = Journal(tmp_path / JOURNAL, new=True)
+    for name in "abc":
+        journal.add(result(name), timing(name))
+    journal.close()
+    whole = (tmp_path / JOURNAL).read_bytes()
+    lines = whole.splitlines(keepends=True)
+    nested = b'{"case_id": ' + b"[" * 100_000 + b"\n"
+    for damaged in (lines[1][:40] + b"\n", lines[1].replace(b'"verdict"', b'"verdicu"'), nested):
+        (tmp_path / JOURNAL).write_bytes(lines[0] + damaged + lines[2])
+        found = read(tmp_path / JOURNAL)
+        assert [*found.finished] == [("a", 0), ("c", 0)]
+        assert found.problems == ["journal.jsonl:2: damaged line left out; the case it held is asked again"]
+
+
+def test_a_damaged_line_that_may_tell_of_a_breach_is_refused(tmp_path):
+    """What got through is never lost with a damaged line: the person is asked to look."""
+    path = tmp_path / JOURNAL
+    path.write_bytes(b'{"note":{"problems":[],"breaches":["case_id \n{}\n')
+    with pytest.raises(InfrastructureError, match="says that something got through"):
+        read(path)
+
+
+@pytest.mark.parametrize(("change", "field"), [({"format": 2}, "format"), ({"newer": 1}, "newer")])
+def test_a_line_of_another_version_is_refused_as_such(tmp_path, change, field):
+    """A format number or a field that this version does not know is no damage: the way on is the other version."""
+    journal = Journal(tmp_path / JOURNAL, new=True)
+    journal.add(result("a"), timing("a"))
+    journal.close()
+    value = json.loads((tmp_path / JOURNAL).read_bytes())
+    value["result"] |= change
+    (tmp_path / JOURNAL).write_text(json.dumps(value) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=rf"journal\.jsonl:1:{field}: .* reads format 1\. Use the version"):
+        read(tmp_path / JOURNAL)
 
 
 def test_a_result_stands_once(tmp_path):
