@@ -11,8 +11,16 @@ COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"function round\(", Difference.ROUNDING),
     (r"function (strftime|date|time|datetime|julianday|unixepoch)\(", Difference.DATE_FUNCTION),
     (r"function (sum|avg|min|max)\(", Difference.TEXT_AND_NUMBER),
+    (
+        r"function (substr|substring|length|lower|upper|trim|ltrim|rtrim|btrim|replace|left|right|abs|floor|ceil|mod"
+        r"|sqrt|power|concat_ws|string_agg|position|strpos)\(.+\) does not exist",
+        Difference.TYPE_ERROR,
+    ),
     (r"function [\w.]+\(.*\) does not exist", Difference.MISSING_FUNCTION),
     (r"operator does not exist: \w[\w ]* \|\| \w", Difference.CONCATENATION),
+    (r"operator does not exist: (date|timestamp[\w ]*) [-+]", Difference.DATE_ARITHMETIC),
+    (r"operator does not exist: (?!.*\b(text|character|unknown)\b)", Difference.TYPE_ERROR),
+    (r"operator does not exist: .*\bboolean\b", Difference.TYPE_ERROR),
     (r"operator does not exist|operator is not unique|invalid input syntax for type", Difference.TEXT_AND_NUMBER),
     (r"types .* cannot be matched|could not convert type", Difference.TEXT_AND_NUMBER),
     (r"must be type boolean|is of type .* but expression|cannot cast type|could not determine", Difference.TYPE_ERROR),

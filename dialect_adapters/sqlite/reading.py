@@ -6,6 +6,7 @@ each column of a table its facts under `meta["column"]`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -16,12 +17,14 @@ from sqlglot.errors import SqlglotError
 
 from dialect_adapters.sqlite.typing_rules import TYPED, form_of, joined, type_of, typed
 from dialect_adapters.transpile.facts import INTEGER, TEXT, ColumnFacts, Refused, SchemaFacts, Typed
+from dialect_adapters.transpile.suspects import QUOTED_AS
 
 COLUMN = "column"
 OUTPUT = "output"
 OWN = "own"
 
 
+_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _PARSER: Any = SQLite.Parser
 
 
@@ -71,6 +74,10 @@ def read(sql: str, facts: SchemaFacts) -> exp.Expr:
     if len(found) != 1 or not isinstance(found[0], exp.Query):
         raise Refused("it is not one query")
     tree: exp.Expr = found[0]
+    quoted = frozenset(_QUOTED.findall(sql))
+    for name in tree.find_all(exp.Identifier):
+        if name.args.get("quoted") and name.name.replace('"', '""') in quoted:
+            name.meta[QUOTED_AS] = name.name
     _query(tree, Scope(None, dict(facts.tables)))
     return tree
 
@@ -316,11 +323,13 @@ def _order(node: exp.Select, scope: Scope) -> None:
     for key in order.expressions if order is not None else []:
         bare = key.this if not (isinstance(key.this, exp.Column) and key.this.table) else None
         place = _position(bare, names) if bare is not None else None
+        quoted = bare.this.meta.get(QUOTED_AS) if isinstance(bare, exp.Column) else None
         if place is None:
             key.set("this", _resolved(key.this, scope))
         else:
             chosen = node.expressions[place]
             key.set("this", (chosen.this if isinstance(chosen, exp.Alias) else chosen).copy())
+            _keep(key.this, quoted)
 
 
 def _expression(node: exp.Expr, scope: Scope) -> None:
@@ -341,18 +350,23 @@ def _expression(node: exp.Expr, scope: Scope) -> None:
 def _column(node: exp.Column, scope: Scope) -> None:
     """Resolve one name: a column of this scope or one around it, an alias, or text in double quotes."""
     found = _lookup(node, scope)
+    quoted = node.this.meta.get(QUOTED_AS) if not node.table else None
     if found is not None:
         source, column, depth = found
         node.set("table", exp.to_identifier(source.name, quoted=True))
         node.set("this", exp.to_identifier(column.name, quoted=True))
         node.meta[TYPED], node.meta[COLUMN], node.meta[OWN] = column.typed, column, depth == 0
+        _keep(node, quoted)
         return
     alias = scope.aliases.get(node.name.lower()) if not node.table else None
     if alias is not None:
-        node.replace(alias.copy())
+        copied = alias.copy()
+        _keep(copied, quoted)
+        node.replace(copied)
     elif node.this.args.get("quoted") and not node.table:
         text = exp.Literal.string(node.name)
         text.meta[TYPED] = Typed(TEXT)
+        _keep(text, quoted)
         node.replace(text)
     elif not node.table and node.name.lower() in ("true", "false"):
         number = exp.Literal.number(int(node.name.lower() == "true"))
@@ -360,6 +374,12 @@ def _column(node: exp.Column, scope: Scope) -> None:
         node.replace(number)
     else:
         raise Refused(f"no column '{node.sql(SQLite)}'")
+
+
+def _keep(node: exp.Expr, quoted: str | None) -> None:
+    """Keep the name in double quotes by which a node was written, if it was."""
+    if quoted is not None:
+        node.meta[QUOTED_AS] = quoted
 
 
 def _lookup(node: exp.Column, scope: Scope) -> tuple[Source, ColumnFacts, int] | None:

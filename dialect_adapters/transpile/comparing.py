@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.facts import BLOB, NUMBER, TEXT, Affinity, Form, Refused, Typed
 from dialect_adapters.transpile.pen import Pen
 from dialect_adapters.transpile.spelling import NUMERAL
@@ -76,7 +77,7 @@ def compare(
     a, b = side(writer, left, one, other), side(writer, right, other, one)
     if a.nullable == "NULL" or b.nullable == "NULL":
         return "(1 = NULL)"
-    if one.nocase or other.nocase:
+    if (one.nocase or other.nocase) and Difference.COLLATION not in writer.leave:
         a, b = _folded(writer, a), _folded(writer, b)
     if not a.both and not b.both:
         return _plain(operator, a, b, positive=positive)

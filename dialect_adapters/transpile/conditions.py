@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dialect_adapters.transpile import comparing, functions
+from dialect_adapters.transpile import comparing, functions, leaving
 from dialect_adapters.transpile.facts import NUMBER, TEXT, Form, Out, Refused, Typed
 from dialect_adapters.transpile.pen import Pen
 
@@ -21,6 +21,19 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 
 def condition(writer: Pen, node: exp.Expr, *, positive: bool = True) -> str:
     """Return an expression as a condition; `positive` where unknown and false mean the same."""
+    left = leaving.as_written(writer, node)
+    if left is not None:
+        return left.sql if left.form is Form.BOOL else _true(writer, left)
+    try:
+        return _condition(writer, node, positive=positive)
+    except Refused as refusal:
+        if not writer.lenient or not is_condition(node) or isinstance(node, (exp.And, exp.Or, exp.Not)):
+            raise
+        return leaving.left_over(writer, node, refusal).sql
+
+
+def _condition(writer: Pen, node: exp.Expr, *, positive: bool) -> str:
+    """Return an expression as a condition that the engine decides as SQLite does."""
     if isinstance(node, exp.Paren):
         return f"({condition(writer, node.this, positive=positive)})"
     if isinstance(node, (exp.And, exp.Or)):
@@ -48,7 +61,11 @@ def condition(writer: Pen, node: exp.Expr, *, positive: bool = True) -> str:
 
 def _truth(writer: Pen, node: exp.Expr) -> str:
     """Return a value as a condition: anything but 0 and NULL is true."""
-    out = writer.value(node)
+    return _true(writer, writer.value(node))
+
+
+def _true(writer: Pen, out: Out) -> str:
+    """Return a written value as a condition."""
     if out.form is Form.BOOL:
         return out.sql
     return f"({writer.as_number(out)} <> 0)" if out.form is not Form.NULL else "(1 = NULL)"
@@ -58,6 +75,8 @@ def _negated(writer: Pen, node: exp.Expr) -> str:
     """Return NOT."""
     while isinstance(node, exp.Paren):
         node = node.this
+    if leaving.as_written(writer, node) is not None:
+        return f"(NOT {condition(writer, node, positive=False)})"
     if isinstance(node, exp.Is):
         return _is(writer, node, negated=True)
     if isinstance(node, exp.In):

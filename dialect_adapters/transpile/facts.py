@@ -62,6 +62,7 @@ class Typed:
 class ColumnFacts:
     """A column: its name as written, its declared affinity, what it stores, and the form its values need.
 
+    `single` says that engines hold it in single precision.
     `held` is the kind it was loaded as where that is not the form's own: a date is read back as its text.
     """
 
@@ -69,6 +70,7 @@ class ColumnFacts:
     typed: Typed
     form: Form
     held: Kind | None = None
+    single: bool = False
 
     @property
     def mixed(self) -> bool:

@@ -56,6 +56,11 @@ def retold(hand: Hand, node: exp.Expr) -> exp.Expr | None:
     return None
 
 
+def is_written(node: exp.Expr) -> bool:
+    """Return whether a kind of node is about time and known here."""
+    return type(node) in _WRITERS or type(node) in _CALLS
+
+
 def _today(hand: Hand, _node: exp.Expr) -> exp.Expr:
     """Return today."""
     return hand.made(hand.tell.today(), DATE)

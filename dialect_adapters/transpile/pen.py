@@ -8,6 +8,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.facts import Form, Out, Typed
 from dialect_adapters.transpile.spelling import Spelling
 
@@ -26,6 +27,13 @@ class Pen(Protocol):
     """Writes any node; `group` is the SELECT being written, `spell` the target's own words."""
 
     spell: Spelling
+    leave: frozenset[Difference]
+    """The causes whose parts are left as they are written."""
+    lenient: bool
+    """Whether what cannot be written is left as it is."""
+    unsaid: list[Difference]
+    """What is known of the parts that could not be written."""
+    groups: list[Grouping]
 
     @property
     def group(self) -> Grouping:

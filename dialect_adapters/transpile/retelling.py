@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from dialect_adapters.transpile import moments, texts
+from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.common import BOOL, DATE, GROUPED, INT, KIND, MOMENT, OTHER, REAL, SPAN, TEXT, kind
 from dialect_adapters.transpile.facts import Refused
+from dialect_adapters.transpile.retold_suspects import about_retold
 from dialect_adapters.transpile.telling import Habits, Telling
 from dialect_adapters.transpile.writing import MOST_WRITTEN
 
@@ -38,10 +40,17 @@ _KNOWN = frozenset((
 
 @dataclass(slots=True)
 class Retelling:
-    """Retells one statement: `habits` of the engine it was written for, `tell` of the one it is retold for."""
+    """Retells one statement: `habits` of the engine it was written for, `tell` of the one it is retold for.
+
+    `leave` are causes whose parts stay as they are written, `lenient` leaves what cannot be retold too; its causes are
+    in `unsaid`.
+    """
 
     habits: Habits
     tell: Telling
+    leave: frozenset[Difference] = frozenset()
+    lenient: bool = False
+    unsaid: list[Difference] = field(default_factory=list)
     left: int = MOST_WRITTEN
 
     def statement(self, tree: exp.Expr) -> str:
@@ -69,15 +78,51 @@ class Retelling:
         """Retell a node's parts, then the node itself; return what stands in its place."""
         for child in list(node.iter_expressions()):
             self._visited(child)
-        new = self._retold(node)
+        new = self._left(node)
+        if new is None:
+            try:
+                new = self._said(node)
+            except Refused as refusal:
+                new = self._left_over(node, refusal)
         if new is None or new is node:
             return node
-        strange = [name for name, given in node.args.items() if given and name not in _KNOWN]
-        if strange:
-            raise Refused(f"{type(node).__name__} with {strange[0]}")
         if node.parent is not None:
             node.replace(new)
         return new
+
+    def _said(self, node: exp.Expr) -> exp.Expr | None:
+        """Return what stands for a node, None where it stays; raises Refused where anything of it would be lost."""
+        if self.lenient and not isinstance(node, (*_ALIKE, exp.Interval)) and not self._is_written(node):
+            raise Refused(f"{type(node).__name__} is not written for other engines")
+        new = self._retold(node)
+        if new is not None and new is not node:
+            strange = [name for name, given in node.args.items() if given and name not in _KNOWN]
+            if strange:
+                raise Refused(f"{type(node).__name__} with {strange[0]}")
+        return new
+
+    @staticmethod
+    def _is_written(node: exp.Expr) -> bool:
+        """Return whether a kind of node is known here, or is only a part of one."""
+        return type(node) in _WRITERS or moments.is_written(node) or not isinstance(node, (exp.Condition, exp.Query))
+
+    def _left(self, node: exp.Expr) -> exp.Expr | None:
+        """Return a node as it is written, where all that it is suspected of is to be left."""
+        causes = frozenset(about_retold(node)) if self.leave else frozenset()
+        return self._as_written(node) if causes and causes <= self.leave else None
+
+    def _left_over(self, node: exp.Expr, refusal: Refused) -> exp.Expr:
+        """Return a node that cannot be retold as it is written, where such are to be left; raises the refusal else."""
+        if not self.lenient or not isinstance(node, exp.Condition) or isinstance(node, (exp.Query, exp.Column)):
+            raise refusal
+        self.unsaid.extend(one for one in about_retold(node) if one not in self.unsaid)
+        return self._as_written(node)
+
+    def _as_written(self, node: exp.Expr) -> exp.Expr:
+        """Return a node in the source's words around its parts, which have been retold."""
+        text = node.sql(dialect=self.habits.grammar, comments=False)
+        compound = isinstance(node, (exp.Binary, exp.Unary)) and not isinstance(node, exp.Paren)
+        return self.made(f"({text})" if compound else text, kind(node))
 
     def _retold(self, node: exp.Expr) -> exp.Expr | None:
         """Return what stands for a node, None where it stays."""
@@ -140,6 +185,9 @@ def _ordered(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
     given = _given(node.parent)
     keys: list[exp.Expr] = []
     for key in node.expressions:
+        if not isinstance(key, exp.Ordered):
+            keys.append(key)  # left as it is written
+            continue
         first, natural = bool(key.args.get("nulls_first")), not key.args.get("desc")
         if first is not natural:
             asked = key.this

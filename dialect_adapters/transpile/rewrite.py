@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter
+from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.common import read_common
 from dialect_adapters.transpile.facts import Refused, SchemaFacts
 from dialect_adapters.transpile.retelling import Retelling
@@ -39,40 +40,60 @@ class Spelled(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The statement for the other engine; `sql` None means refused, and `reason` says why."""
+    """The statement for the other engine; `sql` None means refused, and `reason` says why.
+
+    `unsaid` are the causes of what had to be left as it was written.
+    """
 
     sql: str | None
     reason: str = ""
+    unsaid: tuple[str, ...] = ()
 
 
-def rewrite(sql: str, snapshot: Snapshot, source: Adapter, target: Adapter) -> Rewritten:
+def rewrite(
+    sql: str,
+    snapshot: Snapshot,
+    source: Adapter,
+    target: Adapter,
+    *,
+    leave: frozenset[Difference] = frozenset(),
+    lenient: bool = False,
+) -> Rewritten:
     """Return `sql`, written for `source` and this snapshot, as `target` has to say it to give the same rows.
 
-    What comes back is a candidate: it is gold only once it has been executed and agrees with the native one.
+    What comes back is a candidate: it is gold only once it has been executed and agrees with the native one. For those
+    who ask which cause matters, parts of the causes in `leave` stay as they are written; `lenient` leaves what cannot
+    be written too.
     """
     if source.name == target.name:
         return Rewritten(sql)
     if isinstance(source, Retold):
-        return _retold(sql, snapshot, source, target)
+        return _retold(sql, snapshot, source, target, leave=leave, lenient=lenient)
     if not isinstance(source, Readable):
         return Rewritten(None, f"statements of {source.name} are not rewritten")
     if not isinstance(target, Spelled):
         return Rewritten(None, f"nothing is rewritten for {target.name}")
     try:
-        return Rewritten(Writer(target.spelling).query(source.read_query(sql, snapshot_facts(snapshot))))
+        writer = Writer(target.spelling, leave=leave, lenient=lenient)
+        text = writer.query(source.read_query(sql, snapshot_facts(snapshot)))
+        return Rewritten(text, unsaid=tuple(one.value for one in writer.unsaid))
     except Refused as refusal:
         return Rewritten(None, str(refusal))
     except RecursionError:
         return Rewritten(None, "it is nested too deeply")
 
 
-def _retold(sql: str, snapshot: Snapshot, source: Retold, target: Adapter) -> Rewritten:
+def _retold(
+    sql: str, snapshot: Snapshot, source: Retold, target: Adapter, *, leave: frozenset[Difference], lenient: bool
+) -> Rewritten:
     """Return a statement of an engine other than SQLite as the target has to say it, or the reason why not."""
     if not isinstance(target, Tells):
         return Rewritten(None, f"nothing is retold for {target.name}")
     habits = source.habits
     try:
-        return Rewritten(Retelling(habits, target.telling).statement(read_common(sql, snapshot, habits)))
+        hand = Retelling(habits, target.telling, leave=leave, lenient=lenient)
+        text = hand.statement(read_common(sql, snapshot, habits))
+        return Rewritten(text, unsaid=tuple(one.value for one in hand.unsaid))
     except Refused as refusal:
         return Rewritten(None, str(refusal))
     except RecursionError:

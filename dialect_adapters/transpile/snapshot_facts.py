@@ -92,4 +92,4 @@ def _counted(column: SqliteColumn, held: Kind | None) -> ColumnFacts:
 def _declared(column: ColumnDef) -> ColumnFacts:
     """Return the facts of a column of our own schema; a kind that engines hold apart has no form to rewrite by."""
     stores, affinity, form = _DECLARED.get(column.kind, (NOTHING, Affinity.NONE, Form.OTHER))
-    return ColumnFacts(column.name, Typed(stores, affinity), form)
+    return ColumnFacts(column.name, Typed(stores, affinity), form, single=column.kind is Kind.FLOAT32)

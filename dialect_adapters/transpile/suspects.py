@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
+from cases.relation import Kind
+from dialect_adapters.transpile import scopes
 from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.facts import NUMBER, TEXT, ColumnFacts, Typed
+from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Typed
 from dialect_adapters.transpile.scopes import is_aggregate
 
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+QUOTED_AS = "quoted as"
+"""Where a node keeps the name in double quotes that it was written as."""
+
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod)
 _NODES: tuple[tuple[type[exp.Expr], Difference], ...] = (
     (exp.Like, Difference.LIKE_CASE),
-    (exp.Div, Difference.INTEGER_DIVISION),
+    (exp.Escape, Difference.LIKE_CASE),
     (exp.Cast, Difference.CAST),
     (exp.DPipe, Difference.CONCATENATION),
     (exp.Mod, Difference.FUNCTION_MEANING),
@@ -25,19 +28,43 @@ _NODES: tuple[tuple[type[exp.Expr], Difference], ...] = (
 _DATES = frozenset(("date", "time", "datetime", "julianday", "strftime", "unixepoch", "timediff"))
 _CALLS = {
     "avg": Difference.AVG_DECIMALS,
+    "sum": Difference.FUNCTION_MEANING,
     "round": Difference.ROUNDING,
     "group_concat": Difference.AGGREGATE_ORDER,
     "string_agg": Difference.AGGREGATE_ORDER,
 } | dict.fromkeys(_DATES, Difference.DATE_FUNCTION)
-_ALIKE = frozenset(("count", "sum", "min", "max", "abs", "coalesce", "ifnull", "nullif", "lower", "upper"))
+_ALIKE = frozenset(("count", "min", "max", "abs", "coalesce", "ifnull", "nullif", "lower", "upper"))
 
 
-def suspects(sql: str, tree: exp.Expr) -> tuple[Difference, ...]:
+def suspects(tree: exp.Expr) -> tuple[Difference, ...]:
     """Return every suspicion about a statement, each once, in the order of the closed list."""
-    found = {*_quoted(sql, tree)}
+    found: set[Difference] = set()
     for node in tree.walk():
-        found.update(_about(node))
+        found.update(about(node))
+        if isinstance(node, exp.Select) and _bare(node):
+            found.add(Difference.BARE_COLUMN)
     return tuple(one for one in Difference if one in found)
+
+
+def _bare(select: exp.Select) -> bool:
+    """Return whether a grouped SELECT names a column outside its keys and aggregates."""
+    group = select.args.get("group")
+    if group is None and not any(True for _ in scopes.aggregates(select)):
+        return False
+    keys = {key.sql() for key in group.expressions} if group is not None else set()
+    clauses = [*select.expressions, *(select.args[name] for name in ("having", "order") if select.args.get(name))]
+    return any(_outside(clause, keys) for clause in clauses)
+
+
+def _outside(node: exp.Expr, keys: set[str]) -> bool:
+    """Return whether a column of this SELECT stands outside its keys and aggregates."""
+    if node.sql() in keys or isinstance(node, exp.Query):
+        return False
+    if isinstance(node, exp.Column):
+        return bool(node.meta.get("own"))
+    if isinstance(node, exp.Anonymous) and scopes.is_aggregate(node) and not isinstance(node.parent, exp.Window):
+        return False
+    return any(_outside(child, keys) for child in node.iter_expressions())
 
 
 def suspected_calls(names: Iterable[str]) -> tuple[Difference, ...]:
@@ -46,15 +73,18 @@ def suspected_calls(names: Iterable[str]) -> tuple[Difference, ...]:
     return tuple(one for one in Difference if one in found)
 
 
-def _quoted(sql: str, tree: exp.Expr) -> Iterator[Difference]:
-    """Suspect text in double quotes that turned out to name no column."""
-    texts = {node.name for node in tree.find_all(exp.Literal) if node.is_string}
-    if any(text.replace('""', '"') in texts for text in _QUOTED.findall(sql)):
-        yield Difference.QUOTED_STRING
+def quoted_cause(node: exp.Expr) -> Difference:
+    """Return what a part in double quotes is known for: text where it names nothing, else a name."""
+    return Difference.QUOTED_STRING if isinstance(node, exp.Literal) else Difference.QUOTED_NAME
 
 
-def _about(node: exp.Expr) -> Iterator[Difference]:
+def about(node: exp.Expr) -> Iterator[Difference]:
     """Yield what one node is known for."""
+    if node.meta.get(QUOTED_AS) is not None:
+        yield quoted_cause(node)
+    if isinstance(node, exp.Div):
+        whole = _stores(node.this) | _stores(node.expression) <= INTEGER
+        yield Difference.INTEGER_DIVISION if whole else Difference.DIVISION_SCALE
     yield from (cause for kind, cause in _NODES if isinstance(node, kind))
     if isinstance(node, exp.Anonymous):
         yield from _call(node)
@@ -71,6 +101,8 @@ def _about(node: exp.Expr) -> Iterator[Difference]:
     column = node.meta.get("column")
     if isinstance(column, ColumnFacts) and column.mixed:
         yield Difference.MIXED_COLUMN
+    if isinstance(column, ColumnFacts) and column.single:
+        yield Difference.SINGLE_PRECISION
     if isinstance(node.meta.get("typed"), Typed) and node.meta["typed"].nocase:
         yield Difference.COLLATION
 
@@ -93,8 +125,18 @@ def _sides(node: exp.Expr) -> Iterator[Difference]:
     """Suspect a comparison or a sum in which a number may meet a text."""
     left, right = _stores(node.this), _stores(node.expression)
     text = (left | right) & TEXT
-    if text and ((left | right) & NUMBER or isinstance(node, _ARITHMETIC)):
+    if isinstance(node, _ARITHMETIC) and (_is_date(node.this) or _is_date(node.expression)):
+        yield Difference.DATE_ARITHMETIC
+    elif text and ((left | right) & NUMBER or isinstance(node, _ARITHMETIC)):
         yield Difference.TEXT_AND_NUMBER
+
+
+def _is_date(node: exp.Expr) -> bool:
+    """Return whether an expression is a date, or was loaded as one."""
+    column = node.meta.get("column")
+    if isinstance(column, ColumnFacts):
+        return column.held in (Kind.DATE, Kind.TIMESTAMP)
+    return isinstance(node, exp.Anonymous) and node.name.lower() in ("date", "datetime")
 
 
 def _against(node: exp.Expr) -> Iterator[Difference]:

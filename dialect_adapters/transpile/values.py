@@ -7,7 +7,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from cases.relation import Kind
-from dialect_adapters.transpile import comparing, conditions, functions
+from dialect_adapters.transpile import comparing, conditions, functions, leaving
+from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused
 from dialect_adapters.transpile.pen import Grouping, Pen
 
@@ -25,7 +26,12 @@ _WIDEST = 62
 
 def value(writer: Pen, node: exp.Expr) -> Out:
     """Return an expression as the engine computes it; what is written again and again has an end (see `spend`)."""
-    out = _value(writer, node)
+    out = leaving.as_written(writer, node)
+    if out is None:
+        try:
+            out = _value(writer, node)
+        except Refused as refusal:
+            out = leaving.left_over(writer, node, refusal)
     writer.spend(len(out.sql))
     return out
 
@@ -89,6 +95,7 @@ def _column(writer: Pen, node: exp.Expr) -> Out:
         text = _stored(writer, text, facts)
     group = writer.group
     bare = group.grouped and not group.inside and node.meta.get("own") and node.sql() not in group.keys
+    bare = bare and Difference.BARE_COLUMN not in writer.leave
     return Out(_bare(writer, text, facts.form, group) if bare else text, facts.form)
 
 
@@ -236,7 +243,10 @@ def _window(writer: Pen, node: exp.Expr) -> Out:
     function = node.this
     if not isinstance(function, exp.Anonymous) or node.args.get("alias"):
         raise Refused("this use of a window")
-    sql, form = functions.call(writer, function, windowed=True)
+    left = leaving.as_written(writer, function)
+    sql, form = (
+        functions.call(writer, function, windowed=True) if left is None else (f"{left.sql} {functions.OVER}", left.form)
+    )
     parts = []
     if node.args.get("partition_by"):
         parts.append("PARTITION BY " + ", ".join(writer.value(one).sql for one in node.args["partition_by"]))

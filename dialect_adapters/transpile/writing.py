@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dialect_adapters.transpile import conditions, scopes, values
+from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused, Typed
 from dialect_adapters.transpile.joins import full_join
 from dialect_adapters.transpile.pen import Grouping
@@ -22,9 +23,16 @@ _PART = 50
 
 @dataclass(slots=True)
 class Writer:
-    """Writes one statement; `spell` is the target's own way to say things."""
+    """Writes one statement; `spell` is the target's own way to say things.
+
+    `leave` are causes whose parts stay as they are written, `lenient` leaves what cannot be written too; its causes are
+    in `unsaid`.
+    """
 
     spell: Spelling
+    leave: frozenset[Difference] = frozenset()
+    lenient: bool = False
+    unsaid: list[Difference] = field(default_factory=list)
     groups: list[Grouping] = field(default_factory=list)
     left: int = MOST_WRITTEN
 
@@ -117,6 +125,8 @@ class Writer:
     def _key(self, value: str, key: exp.Expr) -> str:
         """Return one sort key; SQLite puts NULLs first ascending, last descending, unless told."""
         descending = bool(key.args.get("desc"))
+        if Difference.NULL_ORDER in self.leave:
+            return f"{value} DESC" if descending else value
         return self.spell.ordered(value, descending=descending, nulls_first=bool(key.args.get("nulls_first")))
 
     def _limit(self, node: exp.Expr) -> str:
@@ -197,12 +207,13 @@ class Writer:
         """Return the keys that sort as one of SQLite's does: NULL, then numbers, then texts."""
         node = key.this
         kind, out = self.typed(node), self.value(node)
-        if out.form is Form.TEXT and kind.stores & NUMBER:
+        if out.form is Form.TEXT and kind.stores & NUMBER and Difference.MIXED_COLUMN not in self.leave:
             looks, word = self.spell.looks(out.sql), "DESC" if key.args.get("desc") else "ASC"
             rank = f"CASE WHEN {out.sql} IS NULL THEN 0 WHEN {looks} THEN 1 ELSE 2 END {word}"
             number = f"CASE WHEN {looks} THEN {self.spell.numeral(out.sql)} END {word}"
             return [rank, number, f"{out.sql} {word}"]
-        value = self.spell.lower(out.sql) if kind.nocase and out.form is Form.TEXT else out.sql
+        folded = kind.nocase and out.form is Form.TEXT and Difference.COLLATION not in self.leave
+        value = self.spell.lower(out.sql) if folded else out.sql
         return [self._key(value, key)]
 
     def _from(self, node: exp.Select) -> tuple[str, list[str]]:

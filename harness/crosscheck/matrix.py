@@ -20,7 +20,7 @@ Truth = Mapping[str, Sequence[GoldAnswer]]
 _NOTHING_KNOWN = Found(
     cause=Difference.OTHER.value,
     owner="dialect",
-    probe="the first engine gave nothing that differs from both",
+    probe="nothing was there to try",
     explained=False,
 )
 
@@ -86,16 +86,16 @@ def cross_case(
     case: Case,
     sides: Mapping[str, Answered],
     verdicts: Mapping[str, str | None],
-    causes: Mapping[str, Found],
+    causes: Mapping[tuple[str, str], Found],
     policy: Policy,
 ) -> CrossCase:
-    """Return one case's cells and pairs; `causes` are why each other engine disagrees with the first."""
+    """Return one case's cells and pairs; `causes` are why two engines disagree, for each pair by itself."""
     dialects = list(sides)
     pairs = []
     for one, other in combinations(dialects, 2):
         agreed, reason = agreement(sides[one], sides[other], policy)
         at_odds = agreed in ("silent", "error", "undecided")
-        found = (causes.get(other) or causes.get(one) or _NOTHING_KNOWN) if at_odds else None
+        found = causes.get((one, other), _NOTHING_KNOWN) if at_odds else None
         pairs.append(Pair(one=one, other=other, agreement=agreed, reason=reason[:2000], found=found))
     cells = tuple(cell(name, side, verdicts.get(name)) for name, side in sides.items())
     return CrossCase(case_id=case.id, question=case.question, cells=cells, pairs=tuple(pairs))

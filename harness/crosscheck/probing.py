@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from cases.case import Case
 from cases.pack import Pack
 from cases.policy import Policy
-from cases.relation import Relation
 from dialect_adapters.contract import Adapter
 from dialect_adapters.transpile.causes import Complaining, Difference, Doubting
+from dialect_adapters.transpile.common import read_common
 from dialect_adapters.transpile.facts import Refused
-from dialect_adapters.transpile.rewrite import Readable
+from dialect_adapters.transpile.retold_suspects import retold_suspects
+from dialect_adapters.transpile.rewrite import Readable, rewrite
 from dialect_adapters.transpile.snapshot_facts import snapshot_facts
 from dialect_adapters.transpile.suspects import suspected_calls, suspects
-from harness.crosscheck.classify import Clues, Form, Loosened
+from dialect_adapters.transpile.telling import Retold
+from harness.crosscheck.classify import Clues, Form
+from harness.crosscheck.flips import Ask, Flip, Side, Suspicion, Text, flips
 from harness.crosscheck.lines import Line
+from harness.crosscheck.looser import Loosened, agree_by
 from harness.crosscheck.statements import Answered, Given, rewrites_of, rows_of, written
 from harness.crossing import crossed
 from harness.results.crosscheck import Predict
 from harness.results.evidence import GoldAnswer
 from harness.store.rewrites import Rewrites
 
-LOOSER: tuple[tuple[Loosened, Mapping[str, object]], ...] = (
-    ("cut_ties", {"cut_ties": "any"}),
-    ("row_order", {"row_order": "ignore"}),
-    ("text_numbers", {"text_numbers": True}),
-    ("decimals", {"rel_tol": 1e-3, "abs_tol": 5e-4}),
-    ("text_case", {"text_case": "fold"}),
-)
 _BY_GUARD = {
     "syntax_error": Difference.SYNTAX,
     "unknown_function": Difference.MISSING_FUNCTION,
     "unknown_table": Difference.UNKNOWN_NAME,
 }
+REPAIRED = frozenset(Difference) - {
+    Difference.TIE_ORDER, Difference.COLLATION, Difference.AGGREGATE_ORDER, Difference.SINGLE_PRECISION,
+    Difference.DISTINCT_ORDER,
+}  # fmt: skip
+"""What a rewrite repairs where it writes a part; the others lie in the rows, or in how they are compared."""
+
 _NOT_RUN = re.compile(r"^error: not run \((\w+)\)")
 
 
@@ -67,7 +71,11 @@ def clues(doubts: Sequence[Doubt], source: Line, target: Line, asked: Asked) -> 
     answers = [next(ran) if form.texts else None for form in forms]
     undecided = _undecided(doubts, source, asked)
     fates = [_fate(doubt, form, answer) for doubt, form, answer in zip(doubts, forms, answers, strict=True)]
-    known = [_suspects(doubt, source.adapter, asked.pack) for doubt in doubts]
+    known = [_suspects(doubt, source.adapter, target.adapter, asked.pack) for doubt in doubts]
+    ask = _asker(target, asked)
+    flipped = flips(
+        [_suspicion(doubt, some, adapters, ask, asked.pack) for doubt, some in zip(doubts, known, strict=True)]
+    )
     by_gold = _by_own_gold(doubts, fates, target, asked)
     return [
         Clues(
@@ -79,20 +87,89 @@ def clues(doubts: Sequence[Doubt], source: Line, target: Line, asked: Asked) -> 
             suspects=some,
             undecided=reasons,
             loosened=_loosened(doubt, answer, some),
-            form="agrees" if gold else fate,
+            form="agrees" if gold or (flip is not None and flip.lax is None) else fate,
+            needed=flip.needed if flip is not None else None,
+            lax=flip.lax if flip is not None else None,
+            unsaid=_unsaid(doubt, fate, adapters, asked.pack),
+            shown=_shown(flip, doubt, form, answer, gold_text=gold),
             refusal=form.reason or (answer.failure or "" if answer is not None else ""),
             form_complaint=complaint(answer.failure, target.adapter) if answer is not None and answer.failure else None,
             first_fails=bool(doubt.first.answers) and not rows_of(doubt.first),
             shown_by=f"the pack's own {target.dialect} gold" if gold else "the rewritten form",
         )
-        for doubt, form, answer, reasons, fate, gold, some in zip(
-            doubts, forms, answers, undecided, fates, by_gold, known, strict=True
+        for doubt, form, answer, reasons, fate, gold, some, flip in zip(
+            doubts, forms, answers, undecided, fates, by_gold, known, flipped, strict=True
         )
     ]
 
 
-def _by_own_gold(doubts: Sequence[Doubt], fates: Sequence[Form], target: Line, asked: Asked) -> list[bool]:
-    """Return where the pack's own gold for the other engine agrees although the rewritten form does not.
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """One case on which two engines disagree that both differ from the first one, or whose first one fails."""
+
+    case: Case
+    first: Answered
+    one: Answered
+    other: Answered
+    policy: Policy
+
+    @property
+    def own(self) -> bool:
+        """Return whether both were given a text of their own."""
+        return self.one.given.origin == self.other.given.origin == "own"
+
+
+def clues_apart(found: Sequence[Apart], lines: tuple[Line, Line, Line], asked: Asked) -> list[Clues]:
+    """Return what the probes give for disagreements between two engines of which neither is the first.
+
+    Both are told the first engine's text with the same causes left as they are written, and held against each other.
+    """
+    source, one, other = lines
+    known = []
+    for apart in found:
+        by_engine = [_suspects(_doubt(apart), source.adapter, line.adapter, asked.pack) for line in (one, other)]
+        known.append(tuple(cause for cause in Difference if any(cause in some for some in by_engine)))
+    asks = [_asker(line, asked) for line in (one, other)]
+    searched = []
+    for apart, some in zip(found, known, strict=True):
+        told = {apart.one.given.origin, apart.other.given.origin} == {"same text"} and _fit_to_read(_doubt(apart))
+        sides = [
+            Side(_sayings(_doubt(apart), source.adapter, line.adapter, asked.pack), ask)
+            for line, ask in zip((one, other), asks, strict=True)
+        ]
+        empty = [Side(), Side()]
+        searched.append(Suspicion(apart.case, apart.policy, some, *(sides if told else empty)))
+    flipped = flips(searched)
+    undecided = _undecided([_doubt(apart) for apart in found], source, asked)
+    adapters = one.adapter, other.adapter
+    return [
+        Clues(
+            predict=asked.predict,
+            golds=asked.golds,
+            origin=apart.other.given.origin,
+            failure=_failure(Doubt(apart.case, apart.one, apart.other, apart.policy)),
+            complaint=_complaint(Doubt(apart.case, apart.one, apart.other, apart.policy), adapters),
+            suspects=some,
+            undecided=reasons,
+            loosened=_loosened(Doubt(apart.case, apart.one, apart.other, apart.policy), None, some),
+            form="agrees" if flip is not None and flip.lax is None else "not tried",
+            needed=flip.needed if flip is not None else None,
+            lax=flip.lax if flip is not None else None,
+            shown=flip.sql if flip is not None else "",
+        )
+        for apart, some, flip, reasons in zip(found, known, flipped, undecided, strict=True)
+    ]
+
+
+def _doubt(apart: Apart) -> Doubt:
+    """Return the first engine against the last of three."""
+    return Doubt(apart.case, apart.first, apart.other, apart.policy)
+
+
+def _by_own_gold(doubts: Sequence[Doubt], fates: Sequence[Form], target: Line, asked: Asked) -> list[str]:
+    """Return the pack's own gold for the other engine, where it agrees although the rewritten form does not.
+
+    Empty where there is none.
 
     It is asked only where gold is crossed: no server of predictions ever sees it.
     """
@@ -106,7 +183,7 @@ def _by_own_gold(doubts: Sequence[Doubt], fates: Sequence[Form], target: Line, a
     found = []
     for doubt, some in zip(doubts, texts, strict=True):
         answers = [next(ran) for _ in some]
-        found.append(any(_same(doubt, answer) for answer in answers))
+        found.append(next((answer.sql for answer in answers if _same(doubt, answer)), ""))
     return found
 
 
@@ -139,31 +216,11 @@ def _fate(doubt: Doubt, form: Given, answer: GoldAnswer | None) -> Form:
 def _loosened(doubt: Doubt, form: GoldAnswer | None, known: Sequence[Difference]) -> tuple[Loosened, ...]:
     """Return the laxer comparisons under which the rows agree; of a failed statement, its rewritten form's rows."""
     first = doubt.first.answers[0] if doubt.first.answers else None
-    there = next((one.relation for one in (*doubt.other.answers, form) if one is not None and one.relation), None)
-    if first is None or first.relation is None or there is None:
+    there = next((one for one in (*doubt.other.answers, form) if one is not None and one.relation), None)
+    if first is None or there is None:
         return ()
-    found: list[Loosened] = []
-    for name, fields in LOOSER:
-        if crossed(first, there, doubt.policy.model_copy(update=dict(fields))).verdict == "match":
-            found.append(name)
-    joins = Difference.AGGREGATE_ORDER in known
-    if joins and crossed(_parts(first), _in_parts(there), doubt.policy).verdict == "match":
-        found.append("parts")
-    return tuple(found)
-
-
-def _parts(answer: GoldAnswer) -> GoldAnswer:
-    """Return an answer with the characters of every text sorted, so that joined parts may come in any order."""
-    if answer.relation is None:
-        raise AssertionError("only rows have texts")
-    probe = None if answer.probe is None else _in_parts(answer.probe)
-    return replace(answer, relation=_in_parts(answer.relation), probe=probe)
-
-
-def _in_parts(relation: Relation) -> Relation:
-    """Return rows with the characters of every text sorted."""
-    rows = [tuple("".join(sorted(cell)) if isinstance(cell, str) else cell for cell in row) for row in relation.rows]
-    return replace(relation, rows=tuple(rows))
+    found = agree_by(first, there, doubt.policy, joins=Difference.AGGREGATE_ORDER in known)
+    return tuple(one for one in found if one is not None)
 
 
 def _failure(doubt: Doubt) -> str | None:
@@ -199,17 +256,75 @@ def complaint(message: str, adapter: Adapter) -> Difference | None:
     return next((cause for pattern, cause in patterns if re.search(pattern, message)), None)
 
 
-def _suspects(doubt: Doubt, source: Adapter, pack: Pack) -> tuple[Difference, ...]:
-    """Return what the first dialect's statement is known for; of one that cannot be typed, what its functions are."""
-    if not isinstance(source, Readable) or not _fit_to_read(doubt):
+def _suspects(doubt: Doubt, source: Adapter, target: Adapter, pack: Pack) -> tuple[Difference, ...]:
+    """Return what the first dialect's statement is known for; of one that cannot be typed, what its functions are.
+
+    What the other engine is told in the same words, left or repaired, cannot be the cause there.
+    """
+    if not _fit_to_read(doubt):
         return ()
-    calls = suspected_calls(doubt.first.answers[0].parsed.functions)
+    snapshot = pack.snapshot(doubt.case.snapshot)
     text = doubt.first.given.texts[0]
     try:
-        tree = source.read_query(text, snapshot_facts(pack.snapshot(doubt.case.snapshot)))
+        if isinstance(source, Readable):
+            found = suspects(source.read_query(text, snapshot_facts(snapshot)))
+        elif isinstance(source, Retold):
+            found = retold_suspects(read_common(text, snapshot, source.habits))
+        else:
+            return ()
     except (Refused, RecursionError):
-        return calls
-    return suspects(text, tree)
+        return suspected_calls(doubt.first.answers[0].parsed.functions) if isinstance(source, Readable) else ()
+    said = _sayings(doubt, source, target, pack)
+    whole = said(frozenset())
+    return tuple(one for one in found if one not in REPAIRED or whole is None or said(frozenset((one,))) != whole)
+
+
+def _sayings(doubt: Doubt, source: Adapter, target: Adapter, pack: Pack) -> Text:
+    """Return how the first statement is said for an engine with some causes left as they are written."""
+    snapshot = pack.snapshot(doubt.case.snapshot)
+    kept: dict[frozenset[Difference], str | None] = {}
+
+    def said(leave: frozenset[Difference]) -> str | None:
+        """Return the statement; what cannot be said is left."""
+        if leave not in kept:
+            text = doubt.first.given.texts[0]
+            kept[leave] = rewrite(text, snapshot, source, target, leave=leave, lenient=True).sql
+        return kept[leave]
+
+    return said
+
+
+def _suspicion(
+    doubt: Doubt, known: Sequence[Difference], adapters: tuple[Adapter, Adapter], ask: Ask, pack: Pack
+) -> Suspicion:
+    """Return what is searched for the cause of one disagreement: the text as it is against the first engine's rows."""
+    if doubt.other.given.origin != "same text" or not rows_of(doubt.first) or not _fit_to_read(doubt):
+        return Suspicion(doubt.case, doubt.policy, (), Side(), Side())
+    here = Side(fixed=doubt.first.answers[0])
+    return Suspicion(doubt.case, doubt.policy, tuple(known), here, Side(_sayings(doubt, *adapters, pack), ask))
+
+
+def _asker(line: Line, asked: Asked) -> Ask:
+    """Return how statements are put to an engine; the same for the same engine."""
+    return partial(line.answers, phase="one cause at a time", trusted=asked.golds)
+
+
+def _unsaid(doubt: Doubt, fate: Form, adapters: tuple[Adapter, Adapter], pack: Pack) -> tuple[Difference, ...]:
+    """Return the causes of what could not be said for the other engine."""
+    if fate != "refused" or not _fit_to_read(doubt):
+        return ()
+    text, snapshot = doubt.first.given.texts[0], pack.snapshot(doubt.case.snapshot)
+    return tuple(Difference(one) for one in rewrite(text, snapshot, *adapters, lenient=True).unsaid)
+
+
+def _shown(flip: Flip | None, doubt: Doubt, form: Given, answer: GoldAnswer | None, *, gold_text: str) -> str:
+    """Return the statement that showed the cause: the one with the fewest repairs that agrees, or the whole form."""
+    if flip is not None:
+        return flip.sql
+    if gold_text:
+        return gold_text
+    agrees = answer is not None and bool(doubt.first.answers) and _same(doubt, answer)
+    return form.texts[0] if agrees else ""
 
 
 def _fit_to_read(doubt: Doubt) -> bool:

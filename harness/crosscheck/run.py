@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import combinations
 
 from cases.case import Case
 from cases.pack import Pack
@@ -17,7 +18,7 @@ from cases.verdicts import ExitCode, worst
 from harness.crosscheck.classify import classify
 from harness.crosscheck.lines import Line
 from harness.crosscheck.matrix import agreement, cross_case, judged
-from harness.crosscheck.probing import Asked, Doubt, clues
+from harness.crosscheck.probing import Apart, Asked, Doubt, clues, clues_apart
 from harness.crosscheck.score import advice, portability
 from harness.crosscheck.statements import Answered, answered, derived, own_texts, rewrites_of
 from harness.crossing import CROSS_DIALECT
@@ -156,6 +157,10 @@ def _lacking(wanted: Wanted, texts: Sequence[str]) -> bool:
     return wanted.golds and wanted.predict == "per-dialect" and not texts
 
 
+Causes = dict[tuple[str, str], Found]
+"""Why two engines disagree on a case, by their names."""
+
+
 def _causes(
     wanted: Wanted,
     lines: Sequence[Line],
@@ -163,23 +168,66 @@ def _causes(
     sides: Sides,
     policies: Sequence[Policy],
     pack: Pack,
-) -> list[dict[str, Found]]:
-    """Return, for each case, why each other engine disagrees with the first."""
+) -> list[Causes]:
+    """Return, for each case, why each pair of engines disagrees."""
     source, *others = lines
-    found: list[dict[str, Found]] = [{} for _ in cases]
+    found: list[Causes] = [{} for _ in cases]
     asked = Asked(wanted.predict, wanted.golds, pack)
+    everything = range(len(cases))
     for line in others:
-        at_odds = [at for at, _ in enumerate(cases) if _differ(sides, source, line, at, policies[at])]
+        at_odds = [at for at in everything if _word(sides, source, line, at, policies[at]) in _AT_ODDS]
         doubts = [Doubt(cases[at], sides[source.dialect][at], sides[line.dialect][at], policies[at]) for at in at_odds]
-        for at, one in zip(at_odds, clues(doubts, source, line, asked), strict=True):
-            found[at][line.dialect] = classify(one)
+        for at, known in zip(at_odds, clues(doubts, source, line, asked), strict=True):
+            found[at][source.dialect, line.dialect] = classify(known)
+    for one, other in combinations(others, 2):
+        at_odds = [at for at in everything if _word(sides, one, other, at, policies[at]) in _AT_ODDS]
+        apart = []
+        for at in at_odds:
+            alike = [_word(sides, source, line, at, policies[at]) in _ALIKE for line in (one, other)]
+            if any(alike):  # what sets one apart from the first engine sets it apart from all that are like the first
+                away = other if alike[0] else one
+                found[at][one.dialect, other.dialect] = found[at][source.dialect, away.dialect]
+            else:
+                apart.append(at)
+        _two_of_others(found, apart, (source, one, other), cases, sides, policies, asked)
     return found
 
 
-def _differ(sides: Sides, source: Line, line: Line, at: int, policy: Policy) -> bool:
-    """Return whether an engine disagrees with the first on one case."""
-    agreed, _ = agreement(sides[source.dialect][at], sides[line.dialect][at], policy)
-    return agreed in ("silent", "error", "undecided")
+def _two_of_others(
+    found: list[Causes],
+    apart: Sequence[int],
+    lines: tuple[Line, Line, Line],
+    cases: Sequence[Case],
+    sides: Sides,
+    policies: Sequence[Policy],
+    asked: Asked,
+) -> None:
+    """Add why two engines disagree that both differ from the first one: by the first one's text, or by their own."""
+    source, one, other = lines
+    several = {
+        at: Apart(cases[at], sides[source.dialect][at], sides[one.dialect][at], sides[other.dialect][at], policies[at])
+        for at in apart
+    }
+    told = {at: case for at, case in several.items() if not case.own}
+    for at, some in zip(told, clues_apart(list(told.values()), lines, asked), strict=True):
+        here = classify(some)
+        if not here.explained:  # what fails on an engine for a reason of its own fails against every other
+            failing = other if not _runs(sides[other.dialect][at]) else one
+            alone = found[at].get((source.dialect, failing.dialect))
+            here = alone if alone is not None and alone.explained and not _runs(sides[failing.dialect][at]) else here
+        found[at][one.dialect, other.dialect] = here
+    own = {at: Doubt(case.case, case.one, case.other, case.policy) for at, case in several.items() if case.own}
+    for at, some in zip(own, clues(list(own.values()), one, other, asked), strict=True):
+        found[at][one.dialect, other.dialect] = classify(some)
+
+
+_AT_ODDS = ("silent", "error", "undecided")
+_ALIKE = ("agree", "vacuous")
+
+
+def _word(sides: Sides, one: Line, other: Line, at: int, policy: Policy) -> str:
+    """Return how two engines compare on one case."""
+    return agreement(sides[one.dialect][at], sides[other.dialect][at], policy)[0]
 
 
 def _broken(sides: Sides, cases: Sequence[Case]) -> list[str]:

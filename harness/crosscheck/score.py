@@ -105,6 +105,10 @@ def _score(what: str, fates: Sequence[_Fate]) -> Portability:
 
 _ADVICE: dict[Difference, str] = {
     Difference.QUOTED_STRING: "Write text in single quotes: in double quotes it is a name, or a name is text.",
+    Difference.QUOTED_NAME: "Quote names as the engine does, or not at all: on MySQL double quotes make text.",
+    Difference.DIVISION_SCALE: "CAST one side to a double: MySQL cuts a quotient of decimals four digits on.",
+    Difference.DATE_ARITHMETIC: "Say what is meant by the difference of dates with the engine's own function.",
+    Difference.SINGLE_PRECISION: "CAST to a double before computing: the column holds seven digits.",
     Difference.LIKE_CASE: "Fold case on both sides (LOWER) where case must not count.",
     Difference.INTEGER_DIVISION: "Say which division is meant: CAST one side to a decimal, or cut the quotient.",
     Difference.TEXT_AND_NUMBER: "Compare like with like: CAST the column, or quote the constant as stored.",
@@ -127,7 +131,7 @@ _ADVICE: dict[Difference, str] = {
     Difference.DERIVED_TABLE: "Give every subquery in FROM an alias.",
     Difference.LIMIT_IN_SUBQUERY: "Put the limited query into a derived table and join it.",
     Difference.MISSING_FUNCTION: "Use the engine's own function; name the target dialect in the agent's instructions.",
-    Difference.TYPE_ERROR: "Say the type: a condition is no number, and both branches must be of one type.",
+    Difference.TYPE_ERROR: "Say the type: CAST to what the function or operator takes; a condition is no number.",
     Difference.SYNTAX: "Name the target dialect in the agent's instructions: its grammar is another.",
     Difference.UNKNOWN_NAME: "Show the agent the schema as this engine has it.",
     Difference.OVERFLOW: "CAST to a wider type before computing.",
@@ -143,8 +147,8 @@ def advice(cases: Iterable[CrossCase]) -> tuple[Advice, ...]:
     met: dict[str, list[tuple[CrossCase, Pair]]] = {}
     for case in cases:
         for pair in case.pairs:
-            if pair.found is not None:
-                met.setdefault(pair.found.cause, []).append((case, pair))
+            for cause in (pair.found.cause, *pair.found.also) if pair.found is not None else ():
+                met.setdefault(cause, []).append((case, pair))
     found = [_advice(cause, pairs) for cause, pairs in met.items()]
     return tuple(sorted(found, key=lambda one: (-one.silent, -one.errors, one.cause)))
 
@@ -162,6 +166,8 @@ def _advice(cause: str, met: Sequence[tuple[CrossCase, Pair]]) -> Advice:
         dialect=pair.other,
         sql=_sql(case, pair) or "",
         message=pair.reason,
+        probe=pair.found.probe if pair.found is not None else "",
+        form=pair.found.form if pair.found is not None else "",
     )
 
 

@@ -124,7 +124,10 @@ def cell_text(cell: Cell, case: CrossCase) -> str:
 def causes_of(case: CrossCase) -> str:
     """Return a case's causes with their owners, each once."""
     found = [pair.found for pair in case.pairs if pair.found is not None]
-    texts = [f"{one.cause} ({one.owner}{'' if one.explained else ', NOT EXPLAINED'})" for one in found]
+    texts = [
+        f"{' and '.join((one.cause, *one.also))} ({one.owner}{'' if one.explained else ', NOT EXPLAINED'})"
+        for one in found
+    ]
     return ", ".join(dict.fromkeys(texts))
 
 
@@ -186,8 +189,15 @@ def _example(advice: Advice) -> list[str]:
         "",
         markdown_block(advice.sql[:_SQL_LIMIT] or "-- nothing was run"),
         "",
+        *_proof(advice),
         "</details>",
     ]
+
+
+def _proof(advice: Advice) -> list[str]:
+    """Return how the cause was shown, and the statement that showed it."""
+    shown = [markdown(advice.probe[:_SQL_LIMIT]) + (":" if advice.form else "."), ""]
+    return shown + ([markdown_block(advice.form[:_SQL_LIMIT]), ""] if advice.form else [])
 
 
 def pair_text(pair: Pair) -> str:

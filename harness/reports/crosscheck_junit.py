@@ -46,5 +46,8 @@ def _case(case: CrossCase, pair: Pair, pack: str) -> ET.Element:
         failure = ET.SubElement(
             entry, "failure", message=xml(f"{pair.agreement}:{cause}: {pair.reason}"), type=xml(pair.agreement)
         )
-        failure.text = xml("\n\n".join(f"-- {cell.dialect}\n{(cell.sql or '')[:2000]}" for cell in case.cells))
+        parts = [f"-- {cell.dialect}\n{(cell.sql or '')[:2000]}" for cell in case.cells]
+        if pair.found is not None:
+            parts.append(f"-- {pair.found.probe}\n{pair.found.form[:2000]}")
+        failure.text = xml("\n\n".join(parts))
     return entry

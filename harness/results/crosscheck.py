@@ -44,6 +44,8 @@ class Cell(_Record):
 class Found(_Record):
     """Why two engines disagree: the cause from the closed list, whose it is, and the probe that shows it.
 
+    `also` are causes that are needed besides: none of them alone makes the engines agree. `form` is the statement that
+    showed it, as the other engine takes it: everything in it is as it was written but what is needed.
     `suspects` are all causes the statement is known for. `explained` is False where no probe flipped the outcome.
     `set_aside` says that it is shown to say nothing about engines: the gold leaves its rows open, or fails at home.
     """
@@ -52,6 +54,8 @@ class Found(_Record):
     owner: Owner
     probe: str
     explained: bool
+    also: tuple[str, ...] = ()
+    form: str = ""
     suspects: tuple[str, ...] = ()
     set_aside: bool = False
 
@@ -101,7 +105,10 @@ class Portability(_Record):
 
 
 class Advice(_Record):
-    """One class of disagreement: how often it was met, silently or not, what to do, and the smallest example."""
+    """One class of disagreement: how often it was met, silently or not, what to do, and the smallest example.
+
+    `sql` is the example's statement on its second engine, `form` the one that showed the cause, `probe` how.
+    """
 
     cause: str
     owners: dict[str, int]
@@ -112,6 +119,8 @@ class Advice(_Record):
     dialect: str
     sql: str
     message: str
+    probe: str = ""
+    form: str = ""
 
 
 class CrossResult(_Record):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -34,7 +33,7 @@ class Rewrites:
         kept = _read(self._files, digest)
         if kept is None:
             kept = rewrite(sql, snapshot, source, target)
-            self._files.write(digest, json.dumps(asdict(kept)).encode())
+            self._files.write(digest, json.dumps({"sql": kept.sql, "reason": kept.reason}).encode())
         return kept
 
 

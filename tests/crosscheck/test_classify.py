@@ -24,11 +24,13 @@ def test_clues_name_cause_and_owner(row):
     given = {"golds": True, **row["clues"]}
     for name in {"complaint", "form_complaint"} & set(given):
         given[name] = Difference(given[name])
-    given["suspects"] = tuple(Difference(name) for name in given.get("suspects", ()))
+    for name in {"suspects", "needed", "unsaid"} & set(given):
+        given[name] = tuple(Difference(one) for one in given[name])
     for name in ("undecided", "loosened"):
         given[name] = tuple(given.get(name, ()))
     found = classify(Clues(**given))
     assert (found.cause, found.owner, found.explained) == (row["cause"], row["owner"], row.get("explained", True))
+    assert found.also == tuple(row.get("also", ()))
     assert found.set_aside == row.get("set_aside", False)
 
 
@@ -47,6 +49,8 @@ def test_every_cause_has_advice():
         (PostgresAdapter(), 'error: column "t.a" must appear in the GROUP BY clause', Difference.BARE_COLUMN),
         (PostgresAdapter(), "error: function round(double precision, integer) does not exist", Difference.ROUNDING),
         (PostgresAdapter(), "error: function strftime(unknown, text) does not exist", Difference.DATE_FUNCTION),
+        (PostgresAdapter(), "error: operator does not exist: boolean = integer", Difference.TYPE_ERROR),
+        (PostgresAdapter(), "error: function substr(date, integer, integer) does not exist", Difference.TYPE_ERROR),
         (PostgresAdapter(), "error: something nobody has seen", None),
         (MysqlAdapter(), "error: Every derived table must have its own alias", Difference.DERIVED_TABLE),
         (MysqlAdapter(), "error: FUNCTION shop.julianday does not exist", Difference.DATE_FUNCTION),

@@ -72,7 +72,7 @@ def crossed_result() -> CrossResult:
     case = Case(id="a|<b>", question="?", snapshot="s")
     why = Found(cause="LIKE case", owner="dialect", probe="the rewritten form agrees", explained=True)
     sides = {"sqlite": gave(1), "postgres": gave(2), "mysql": gave(failure="error: \x1b[31m & <x>")}
-    one = cross_case(case, sides, {}, {"postgres": why}, POLICY)
+    one = cross_case(case, sides, {}, {("sqlite", "postgres"): why}, POLICY)
     alike = cross_case(Case(id="b", question="?", snapshot="s"), dict.fromkeys(sides, gave(1)), {}, {}, POLICY)
     return CrossResult(
         pack="p",

@@ -107,6 +107,62 @@ def test_what_is_unexplained_refused_or_empty_is_not_portable(cli, tmp_path):
     assert cli(*asked, "--only", "empty").code == 5
 
 
+SHOWN = {
+    "quoted_division": ('SELECT id / 2 FROM people WHERE name <> "Bea"', {
+        "mysql": "integer division", "postgres": "quoted string", "both": "quoted string and integer division",
+    }),
+    "like_that_matters_not": ("SELECT id / 2 FROM people WHERE name LIKE '%a%' OR id > 0", {
+        "mysql": "integer division", "both": "integer division",
+    }),
+    "two": ("SELECT id / 4 FROM people WHERE name LIKE '%b%'", {
+        "mysql": "LIKE case and integer division", "postgres": "LIKE case", "both": "integer division",
+    }),
+    "quoted_name": ('SELECT "name" FROM people', {"mysql": "quoted name", "both": "quoted name"}),
+    "quoted_key": ('SELECT name FROM people ORDER BY "code"', {"mysql": "quoted name", "both": "quoted name"}),
+    "null_at_a_cut": ("SELECT id FROM people ORDER BY nick LIMIT 2", {"postgres": "NULL order", "both": "NULL order"}),
+    "unknown_beside": ("SELECT quote(name), id / 2 FROM people WHERE id = 1", {
+        "mysql": "integer division", "postgres": "missing function", "both": "missing function",
+    }),
+    "backslash": ("SELECT 'a\\n'", {"mysql": "literal", "both": "literal"}),
+}  # fmt: skip
+"""A statement of SQLite, and what causes a difference on MySQL, on Postgres, and between these two."""
+
+
+@pytest.mark.docker
+def test_one_suspect_at_a_time_on_each_pair_of_engines(cli, tmp_path):
+    """What a statement is merely suspected of is no cause, two are named together, and each file holds the proof."""
+    folder = pack(tmp_path / "pack")
+    with closing(sqlite3.connect(folder / "people.sqlite")) as connection:
+        connection.executescript("ALTER TABLE people ADD COLUMN nick TEXT; UPDATE people SET nick = 'x' WHERE id < 3")
+    cases = [
+        {"id": name, "question": name, "snapshot": "people", "gold": {"sqlite": sql}}
+        for name, (sql, _) in SHOWN.items()
+    ]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    ran = cli("crosscheck", str(folder), "--predict", "native", "--out", str(tmp_path / "out"))
+    assert ran.code == 0, ran.err
+    result = found(tmp_path / "out")
+    shown: dict[str, dict[str, str]] = {}
+    for case in result["cases"]:
+        for pair in case["pairs"]:
+            if pair["found"] is not None:
+                name = pair["other"] if pair["one"] == "sqlite" else "both"
+                cause = " and ".join([pair["found"]["cause"], *pair["found"]["also"]])
+                shown.setdefault(case["case_id"], {})[name] = cause
+    assert shown == {name: causes for name, (_, causes) in SHOWN.items()}
+    assert result["unexplained"] == []
+    forms = {
+        (case["case_id"], pair["other"]): pair["found"]["form"]
+        for case in result["cases"]
+        for pair in case["pairs"]
+        if pair["found"] is not None and pair["one"] == "sqlite"
+    }
+    form = forms["quoted_division", "mysql"]
+    assert form == 'SELECT (`people`.`id` DIV 2) FROM `people` WHERE (`people`.`name` <> "Bea")'
+    assert any(form in one.text for one in ET.parse(tmp_path / "out" / "junit.xml").getroot().iter("failure"))
+    assert "people`.`id` DIV 2" in (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.docker
 def test_rewritten_gold_and_an_agent_for_each_dialect(cli, tmp_path):
     """Rewritten gold is alike but for what its text does not decide; an agent's wrong dialect is the agent's."""
