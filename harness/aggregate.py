@@ -9,6 +9,7 @@ from typing import Protocol
 
 from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
 from harness.results.case_result import CaseResult, ScoreRecord
+from harness.results.evidence import LEAST, MOST
 from harness.results.run_result import Aggregate, Threshold
 
 
@@ -23,9 +24,30 @@ class Scored(Protocol):
 
 def aggregate(results: Sequence[Scored], metric: str) -> Aggregate:
     """Return the mean of one metric over the results where it has a value, with n and the number of results."""
-    present = [r.scores[metric] for r in results if metric in r.scores and r.scores[metric].value is not None]
+    scores = [r.scores[metric] for r in results if metric in r.scores]
+    present = [score for score in scores if score.value is not None]
     mean = math.fsum(score.value or 0.0 for score in present) / len(present) if present else None
-    return Aggregate(name=metric, mean=mean, n=len(present), of=len(results), note=_interval(mean, present))
+    total = Aggregate(name=metric, mean=mean, n=len(present), of=len(results), note=_interval(mean, present))
+    return _bounded(total, scores)
+
+
+def _bounded(total: Aggregate, scores: Sequence[ScoreRecord]) -> Aggregate:
+    """Return a total with its coverage and bounds, where a judge left some of its results without an answer."""
+    open_ = [span for score in scores if (span := _span(score)) is not None]
+    if not open_:
+        return total
+    whole = [score.value for score in scores if score.value is not None and _span(score) is None]
+    count = len(whole) + len(open_)
+    least, most = ((math.fsum(whole) + math.fsum(span[end] for span in open_)) / count for end in (0, 1))
+    note = f"the judge answered {len(whole)} of {count}: {least:.3f} to {most:.3f} with the others at either end"
+    update = {"coverage": len(whole) / count, "least": least, "most": most}
+    return total.model_copy(update={**update, "note": "; ".join(filter(None, (total.note, note)))})
+
+
+def _span(score: ScoreRecord) -> tuple[float, float] | None:
+    """Return what a score may be at least and at most, None where no answer of a judge is missing."""
+    least, most = score.details.get(LEAST), score.details.get(MOST)
+    return (least, most) if isinstance(least, float) and isinstance(most, float) else None
 
 
 def _interval(mean: float | None, scores: Sequence[ScoreRecord]) -> str:
@@ -78,18 +100,30 @@ def percentile(values: Sequence[float], share: float) -> float | None:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def thresholds(declared: Sequence[tuple[str, float]], totals: Sequence[Aggregate]) -> tuple[Threshold, ...]:
-    """Return each declared threshold with the value reached; a metric without a value does not hold."""
-    means = {total.name: total.mean for total in totals}
-    return tuple(
-        Threshold(
-            metric=metric,
-            minimum=minimum,
-            value=means.get(metric),
-            held=(value := means.get(metric)) is not None and value >= minimum,
+def thresholds(
+    declared: Sequence[tuple[str, float]], totals: Sequence[Aggregate], min_coverage: float = 1.0
+) -> tuple[Threshold, ...]:
+    """Return each declared threshold with the value reached.
+
+    A metric without a value does not hold, nor one whose judge answered for less than `min_coverage` of its results.
+    """
+    by_name = {total.name: total for total in totals}
+    held = []
+    for metric, minimum in declared:
+        total = by_name.get(metric)
+        value = None if total is None else total.mean
+        coverage = 1.0 if total is None else total.coverage
+        held.append(
+            Threshold(
+                metric=metric,
+                minimum=minimum,
+                value=value,
+                held=value is not None and value >= minimum and coverage >= min_coverage,
+                coverage=coverage,
+                min_coverage=min_coverage,
+            )
         )
-        for metric, minimum in declared
-    )
+    return tuple(held)
 
 
 def exit_code(

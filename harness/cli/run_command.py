@@ -60,6 +60,11 @@ _FLAGS = {"dry_run", "allow_unknown"}
 )
 @click.option("--judge-cache/--no-judge-cache", default=None, help="Keep a judge's answers for later (default: yes).")
 @click.option("--fail-under", metavar="METRIC=X", multiple=True, help="Exit 1 where a metric's mean is below X.")
+@click.option(
+    "--min-coverage",
+    metavar="X",
+    help="Least share of a judged mean that the judge answered for it to hold (default 1).",
+)
 @click.option("--alpha", metavar="X", help="Structural score's weight of the tables (default 0.3).")
 @click.option("--beta", metavar="X", help="Structural score where the tables differ (default 0.2).")
 @click.option("--disagreement", metavar="T", help="Gap from which structural and execution disagree (default 0.1).")

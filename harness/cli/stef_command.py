@@ -51,6 +51,7 @@ def command(
     others are scored all the same, and the exit code is 2.
     """
     from harness.parse import Parser
+    from harness.prompts import without_comments
     from harness.results.stef import Mark, totals
     from harness.stef.assessment import assess
     from harness.stef.lines import read_rows
@@ -70,7 +71,8 @@ def command(
                 continue
             parsed = read(row.line.sql)
             blocks = None if parsed.error is not None else parsed.blocks
-            assessment = assess(row.submitted, blocks, parsed.error or "", row.profile, ask)
+            shown = row.submitted.model_copy(update={"sql": without_comments(parsed)})
+            assessment = assess(shown, blocks, parsed.error or "", row.profile, ask)
             line = row.line
             found.append(assessment.mark(line.agent, line.version, line.category))
             _write(row, assessment)

@@ -11,10 +11,9 @@ from harness.guard.lexer import Lexed, Token, lex
 from harness.guard.names import Names, call_trouble, called, table_trouble, type_trouble, word_trouble
 from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES, WHY
 from harness.guard.second import disagreement
-from harness.results.parsed import SYNTAX_ERROR, ParsedQuery
+from harness.results.parsed import MAX_SQL_BYTES, SYNTAX_ERROR, ParsedQuery
 from harness.results.verdicts import GuardVerdict
 
-MAX_BYTES = 32 * 1024
 MAX_DEPTH = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _ANALYZED = re.compile(r"analy[sz]e")
@@ -40,8 +39,8 @@ def check(
 ) -> GuardVerdict:
     """Return whether the statement may run under the profile; `visible` limits the tables it may read."""
     sql = parsed.sql
-    if len(sql.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        return GuardVerdict(False, f"the text is longer than {MAX_BYTES} bytes", node="size")
+    if len(sql.encode("utf-8", "surrogatepass")) > MAX_SQL_BYTES:
+        return GuardVerdict(False, f"the text is longer than {MAX_SQL_BYTES} bytes", node="size")
     if (control := _CONTROL.search(sql)) is not None:
         return GuardVerdict(False, f"control character {control.group()!r} in the text", node="control")
     lexed = lex(sql, rules)

@@ -7,7 +7,8 @@ from typing import Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from harness.metrics.contract import Ask
-from harness.results.evidence import Score
+from harness.prompts import UNTOLD, TooLongError, build, without_comments
+from harness.results.evidence import LEAST, MOST, Evidence, Score
 from harness.results.judging import Judgement
 
 Given = TypeVar("Given", bound=BaseModel)
@@ -60,14 +61,36 @@ class Rating(_Answer):
     reason: str
 
 
-def asked(ask: Ask | None, prompt: str, schema: type[Given]) -> Judgement[Given]:
-    """Return the judge's answer; without a judge there is none, and the reason says how to name one."""
-    return Judgement(None, NO_JUDGE) if ask is None else ask(prompt, schema)
+def asked(ask: Ask | None, schema: type[Given], name: str, /, **slots: str | None) -> Judgement[Given]:
+    """Return the judge's answer to one of the prompts.
+
+    Without a judge there is none, and the reason says how to name one; nor where it cannot be shown everything.
+    """
+    if ask is None:
+        return Judgement(None, NO_JUDGE)
+    try:
+        prompt = build(name, **slots)
+    except TooLongError as error:
+        return Judgement(None, str(error))
+    return ask(prompt, schema)
 
 
-def silent(said: Judgement[Given]) -> Score:
-    """Return a judge's silence as a score without a value."""
-    return Score(None, said.reason if said.reason == NO_JUDGE else f"judge unavailable: {clipped(said.reason)}")
+def statement(evidence: Evidence) -> str | Score:
+    """Return the predicted statement without its comments, else the score of one that no judge can be shown."""
+    found = without_comments(evidence.predicted_parsed)
+    return unanswered(f"judge unavailable: {UNTOLD}") if found is None else found
+
+
+def silent(said: Judgement[Given], most: float = 1.0) -> Score:
+    """Return a judge's silence as a score without a value, with what the value may be: from 0 to `most`."""
+    if said.reason == NO_JUDGE:
+        return Score(None, NO_JUDGE)
+    return unanswered(f"judge unavailable: {clipped(said.reason)}", most=most)
+
+
+def unanswered(reason: str, *parts: tuple[str, str | float | None], most: float = 1.0) -> Score:
+    """Return the score of a question that a judge was to answer and did not."""
+    return Score(None, reason, (*parts, (LEAST, 0.0), (MOST, most)))
 
 
 def by(said: Judgement[Given]) -> tuple[tuple[str, str | float | None], ...]:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from cases.outcome import Rows
 from cases.verdicts import Verdict
 from harness.metrics.contract import Ask, Metric
-from harness.metrics.grading import NO_JUDGE, Claims, Craft, Grade, asked, by, clipped, silent
-from harness.prompts import build
+from harness.metrics.grading import NO_JUDGE, Claims, Craft, Grade, asked, by, clipped, silent, statement
 from harness.prompts.rows import rows_text
 from harness.results.evidence import Evidence, Score
 
@@ -17,13 +16,15 @@ _NO_WORDS = Score(None, "the agent gave no answer in words")
 
 
 def _sql(evidence: Evidence, ask: Ask | None) -> str | Score:
-    """Return the predicted text, or the score of a case that has none."""
+    """Return the predicted text without comments, or the score of a case that has none."""
     if evidence.verdict in _OURS:
         return Score(None, f"not scored: {evidence.verdict.value}")
     if ask is None:  # what is decided without one alone would give a mean over those cases
         return Score(None, NO_JUDGE)
     sql = evidence.prediction.sql if evidence.prediction is not None else None
-    return sql if sql is not None and sql.strip() else Score(0.0, "there is no predicted statement")
+    if sql is None or not sql.strip():
+        return Score(0.0, "there is no predicted statement")
+    return statement(evidence)
 
 
 def _words(evidence: Evidence) -> str | Score:
@@ -34,9 +35,9 @@ def _words(evidence: Evidence) -> str | Score:
     return answer if answer is not None and answer.strip() else _NO_WORDS
 
 
-def _graded(ask: Ask | None, prompt: str) -> Score:
+def _graded(ask: Ask | None, name: str, /, **slots: str | None) -> Score:
     """Return the score a judge gives."""
-    said = asked(ask, prompt, Grade)
+    said = asked(ask, Grade, name, **slots)
     if said.value is None:
         return silent(said)
     return Score(said.value.score, clipped(said.value.reason), by(said))
@@ -53,14 +54,12 @@ def _semantic_equivalence(evidence: Evidence, ask: Ask | None) -> Score:
     case = evidence.case
     return _graded(
         ask,
-        build(
-            "semantic_equivalence",
-            question=case.question,
-            hint=case.evidence,
-            gold_sql=gold,
-            dialect=evidence.dialect,
-            generated_sql=sql,
-        ),
+        "semantic_equivalence",
+        question=case.question,
+        hint=case.evidence,
+        gold_sql=gold,
+        dialect=evidence.dialect,
+        generated_sql=sql,
     )
 
 
@@ -70,7 +69,7 @@ def _sql_quality(evidence: Evidence, ask: Ask | None) -> Score:
     if isinstance(sql, Score):
         return sql
     question = evidence.case.question
-    said = asked(ask, build("sql_quality", question=question, dialect=evidence.dialect, generated_sql=sql), Craft)
+    said = asked(ask, Craft, "sql_quality", question=question, dialect=evidence.dialect, generated_sql=sql)
     if said.value is None:
         return silent(said)
     parts = (
@@ -87,7 +86,7 @@ def _complexity_match(evidence: Evidence, ask: Ask | None) -> Score:
     if isinstance(sql, Score):
         return sql
     question = evidence.case.question
-    return _graded(ask, build("complexity_match", question=question, dialect=evidence.dialect, generated_sql=sql))
+    return _graded(ask, "complexity_match", question=question, dialect=evidence.dialect, generated_sql=sql)
 
 
 def _rows(evidence: Evidence) -> str:
@@ -101,11 +100,12 @@ def _faithfulness(evidence: Evidence, ask: Ask | None) -> Score:
     answer = _words(evidence)
     if isinstance(answer, Score):
         return answer
-    sql = evidence.prediction.sql if evidence.prediction is not None else None
-    prompt = build(
-        "faithfulness", question=evidence.case.question, generated_sql=sql, rows=_rows(evidence), answer=answer
-    )
-    said = asked(ask, prompt, Claims)
+    written = evidence.prediction is not None and bool((evidence.prediction.sql or "").strip())
+    sql = statement(evidence) if written else None
+    if isinstance(sql, Score):
+        return Score(None, NO_JUDGE) if ask is None else sql
+    question, rows = evidence.case.question, _rows(evidence)
+    said = asked(ask, Claims, "faithfulness", question=question, generated_sql=sql, rows=rows, answer=answer)
     if said.value is None:
         return silent(said)
     parts = (("claims", float(said.value.claims)), ("supported", float(said.value.supported)), *by(said))
@@ -119,7 +119,7 @@ def _answer_relevance(evidence: Evidence, ask: Ask | None) -> Score:
     answer = _words(evidence)
     if isinstance(answer, Score):
         return answer
-    return _graded(ask, build("answer_relevance", question=evidence.case.question, answer=answer))
+    return _graded(ask, "answer_relevance", question=evidence.case.question, answer=answer)
 
 
 def _answer_completeness(evidence: Evidence, ask: Ask | None) -> Score:
@@ -128,13 +128,13 @@ def _answer_completeness(evidence: Evidence, ask: Ask | None) -> Score:
     if isinstance(answer, Score):
         return answer
     question = evidence.case.question
-    return _graded(ask, build("answer_completeness", question=question, rows=_rows(evidence), answer=answer))
+    return _graded(ask, "answer_completeness", question=question, rows=_rows(evidence), answer=answer)
 
 
 def _fluency(evidence: Evidence, ask: Ask | None) -> Score:
     """Score how the answer reads."""
     answer = _words(evidence)
-    return answer if isinstance(answer, Score) else _graded(ask, build("fluency", answer=answer))
+    return answer if isinstance(answer, Score) else _graded(ask, "fluency", answer=answer)
 
 
 def _metric(name: str, needs: set[str], formula: str, compute: Callable[[Evidence, Ask | None], Score]) -> Metric:

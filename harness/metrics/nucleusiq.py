@@ -14,12 +14,11 @@ from cases.errors import InputError
 from cases.outcome import Rows
 from cases.verdicts import Verdict
 from harness.metrics.contract import Ask, Metric
-from harness.metrics.grading import NO_JUDGE, asked, by, clipped, silent
+from harness.metrics.grading import NO_JUDGE, asked, by, clipped, silent, unanswered
 from harness.metrics.number_words import numbers_in
 from harness.metrics.outcomes import last
 from harness.metrics.sqlas_safety import read_only_compliance
-from harness.prompts import build
-from harness.results.evidence import Evidence, MetricSettings, Score
+from harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
 
 CITATION = "NucleusIQ, evaluating a text-to-SQL agent"
 SQL_TOOLS = ("sql_list_tables", "sql_schema", "sql_query_checker", "sql_query")
@@ -180,12 +179,12 @@ def _quality(evidence: Evidence, ask: Ask | None) -> Score:
     answer = _answer(evidence)
     if isinstance(answer, Score):
         return answer
-    said = asked(ask, build("answer_quality", question=evidence.case.question, answer=answer), Quality)
+    said = asked(ask, Quality, "answer_quality", question=evidence.case.question, answer=answer)
     if said.value is None:
         return silent(said)
     parts = tuple((name, float(getattr(said.value, name))) for name in WEIGHTS if name != "sql_safety")
     if not said.value.enough_information:
-        return Score(None, f"the judge has not enough information: {clipped(said.value.reason)}", by(said))
+        return unanswered(f"the judge has not enough information: {clipped(said.value.reason)}", *by(said))
     return Score(sum(value for _, value in parts) / len(parts), clipped(said.value.reason), (*parts, *by(said)))
 
 
@@ -200,7 +199,8 @@ def _composite(evidence: Evidence, ask: Ask | None) -> Score:
         return Score(0.0, f"unsafe: {safety.reason}", (("flagged", 1.0),))
     quality = _quality(evidence, ask)
     if quality.value is None:
-        return quality
+        spanned = any(name == MOST for name, _ in quality.details)
+        return Score(None, quality.reason, ((LEAST, WEIGHTS["sql_safety"]), (MOST, 1.0)) if spanned else ())
     parts = {**dict(quality.details), "sql_safety": safety.value}
     value = sum(weight * float(parts[name] or 0.0) for name, weight in WEIGHTS.items())
     return Score(round(value, 12), quality.reason, (*parts.items(), ("flagged", float(value < FLAGGED))))

@@ -9,7 +9,7 @@ from cases.errors import InputError
 from cases.verdicts import Verdict
 from harness.metrics import judged, sqlas_context, sqlas_results, sqlas_safety
 from harness.metrics.contract import Ask, Metric
-from harness.results.evidence import Evidence, MetricSettings, Score
+from harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
 
 _NAME = "sqlas.overall"
 _NOT_JUDGED = frozenset({Verdict.INFRASTRUCTURE, Verdict.OUT_OF_SCOPE, Verdict.GOLD_ERROR})
@@ -97,11 +97,16 @@ def weighted(evidence: Evidence, ask: Ask | None, weights: Mapping[str, float]) 
     if not total:
         return Score(None, "none of the metrics has a value")
     value = math.fsum(weights[name] * found for name, found in present.items()) / total
+    open_ = math.fsum(weights[name] for name, score in scores.items() if any(part == MOST for part, _ in score.details))
+    # What the judge was asked and did not answer may be anything; what no judge was named for is left to the others.
+    span = (
+        ((LEAST, value * total / (total + open_)), (MOST, (value * total + open_) / (total + open_))) if open_ else ()
+    )
     absent = [name for name in weights if name not in present]
     reason = f"{total:.0%} of the weight was measured"
     if absent:
         reason += f"; redistributed: {', '.join(f'{name} ({scores[name].reason})' for name in absent)}"
-    return Score(value, reason, (*present.items(), *_categories(present, weights), ("measured_weight", total)))
+    return Score(value, reason, (*present.items(), *_categories(present, weights), ("measured_weight", total), *span))
 
 
 def _categories(present: Mapping[str, float], weights: Mapping[str, float]) -> Iterator[tuple[str, float | None]]:

@@ -25,7 +25,8 @@ _CUT = frozenset({Verdict.TOO_MANY_ROWS, Verdict.TOO_MANY_BYTES})
 def execution_accuracy(evidence: Evidence, _ask: Ask | None = None) -> Score:
     """Return 1 on a match, else ¾ of the share of gold rows found and ¼ of the ratio of row counts.
 
-    SQLAS gives speed a fifth of the score; without it output and row counts keep their proportion of 3 to 1.
+    SQLAS gives speed a fifth of the score; without it output and row counts keep their proportion of 3 to 1. Where the
+    order of rows decided, a gold row counts as found at its own place only. What is no match is never full.
     """
     missing = unscorable(evidence)
     if missing is not None:
@@ -38,10 +39,16 @@ def execution_accuracy(evidence: Evidence, _ask: Ask | None = None) -> Score:
     if isinstance(found, Score):
         return found
     gold, predicted = found
-    wanted, given = Counter(keys(gold.rows)), Counter(by_name(gold, predicted))
-    common = sum((wanted & given).values())
+    wanted, given = keys(gold.rows), by_name(gold, predicted)
+    ordered = evidence.executions[-1].comparison
+    if ordered is not None and ordered.rule == "row_order":
+        common = sum(one == other for one, other in zip(wanted, given, strict=False))
+    else:
+        common = (Counter(wanted) & Counter(given)).total()
     output = common / len(gold.rows) if gold.rows else float(not predicted.rows)
     counts = _ratio(len(gold.rows), len(predicted.rows))
+    if output == counts == 1.0:  # what differs is no row that can be counted: names, kinds, or a finer value
+        output = 0.0
     reason = f"{common} of {len(gold.rows)} gold rows found, {len(predicted.rows)} given: {evidence.reason}"
     return Score(0.75 * output + 0.25 * counts, reason, (("output", output), ("row_count", counts)))
 

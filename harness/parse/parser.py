@@ -26,7 +26,7 @@ from harness.parse.keys import foreign_keys
 from harness.parse.versions import readings as readings_of
 from harness.results.blocks import Block, Called, Condition, Selected, SortKey
 from harness.results.exact_set import Parts, Unit
-from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
+from harness.results.parsed import MAX_SQL_BYTES, OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
 
 if TYPE_CHECKING:
     # The worker imports this package too and needs no data models.
@@ -38,9 +38,6 @@ DEADLINE = 2.0
 
 STALL = 40.0
 """Seconds by the clock without an answer after which a worker counts as stopped from outside."""
-
-MAX_BYTES = 32 * 1024
-"""The longest text that is parsed."""
 
 _BOOT = (
     "import sys; sys.path[:] = sys.argv[4:]; from harness.parse.worker import main; "
@@ -137,8 +134,8 @@ class Parser:
             ParserStartError: no worker starts, or texts are lost one after the other.
         """
         size = len(sql.encode("utf-8", "surrogatepass"))
-        if size > MAX_BYTES:
-            error = f"text of {size} bytes is longer than {MAX_BYTES}"
+        if size > MAX_SQL_BYTES:
+            error = f"text of {size} bytes is longer than {MAX_SQL_BYTES}"
             return ParsedQuery(sql, dialect, "none", error=error, order=_order_of_unread(sql))
         request = {"sql": sql, "dialect": sqlglot_dialect, "scope": cte_scope, "brief": brief}
         named = "" if readings is None else json.dumps([_code(), request, repr(spellings), catalog is not None])

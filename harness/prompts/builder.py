@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from harness.prompts.fence import LINE, fence, fenced
+from harness.prompts.fence import LINE, MOST, fence, fenced
 
 SYSTEM = (
     "You judge Text-to-SQL answers. Blocks between <<<DATA … >>> and <<<END … >>> lines, whose every line begins with "
@@ -37,10 +37,15 @@ def slots_of(name: str) -> tuple[str, ...]:
     return tuple(_SLOT.findall(_template(name)))
 
 
+class TooLongError(ValueError):
+    """What a slot is to hold cannot be shown to a judge whole."""
+
+
 def build(name: str, /, **slots: str | None) -> str:
     """Return the prompt of one of the project's text files with its slots filled.
 
     Raises:
+        TooLongError: a text longer than a judge is shown.
         ValueError: a slot that the file does not have, or one that was not given.
     """
     return fill(_template(name), **slots)
@@ -53,11 +58,17 @@ def fill(template: str, /, **slots: str | None) -> str:
     open another, and a `{{name}}` inside it stays as it is.
 
     Raises:
+        TooLongError: a text longer than a judge is shown.
         ValueError: a slot that the template does not have, or one that was not given.
     """
     wanted = set(_SLOT.findall(template))
     if wanted != set(slots):
         raise ValueError(f"the prompt has the slots {sorted(wanted)}, not {sorted(slots)}")
     texts = {slot: _EMPTY if text is None else text for slot, text in slots.items()}
+    for slot, text in texts.items():
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if size > MOST:
+            why = f"{slot.replace('_', ' ')} is too long for a judge to be shown whole (over {MOST:,} bytes)"
+            raise TooLongError(why)
     mark = fence(template, texts)
     return _SLOT.sub(lambda found: fenced(found[1], texts[found[1]], mark), template).strip("\n") + "\n"

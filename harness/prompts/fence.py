@@ -8,14 +8,16 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
+from harness.results.parsed import MAX_SQL_BYTES
+
 MARK = 24
 """Hex digits of a fence: 96 bits, as hard to guess as a key."""
 
 LINE = "| "
 """What every line of data begins with; no line of a template does."""
 
-MOST = 12_000
-"""Characters of one slot a judge is shown; what is left out is counted in its place."""
+MOST = MAX_SQL_BYTES
+"""Bytes of one slot a judge is shown, the same as of a statement. Nothing is cut: a longer text is not shown at all."""
 
 _BREAKS = re.compile(r"\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _CHAT_MARKS = re.compile(r"<(?=\|)|(?<=\|)>|<(?=/?(?:s|bos|eos|start_of_turn|end_of_turn)>)", re.IGNORECASE)
@@ -43,11 +45,8 @@ def fenced(name: str, text: str, mark: str) -> str:
     return f"<<<DATA {name} {mark}>>>\n{lines}\n<<<END {name} {mark}>>>"
 
 
-def shown(text: str, most: int = MOST) -> str:
-    """Return a text with hidden characters spelled out, chat marks broken and what is too long counted, not lost."""
-    if len(text) > most:
-        left = len(text) - most
-        text = f"{text[: most * 3 // 4]}\n[{left} characters left out here]\n{text[len(text) - most // 4 :]}"
+def shown(text: str) -> str:
+    """Return a text with hidden characters spelled out and chat marks broken; nothing of it is left out."""
     text = _BREAKS.sub("\n", text)
     return _CHAT_MARKS.sub(lambda found: f"\\u{ord(found[0]):04x}", "".join(map(_visible, text)))
 

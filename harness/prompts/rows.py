@@ -1,4 +1,4 @@
-"""A result as a judge reads it: its size, its column names, and typed cells, one row a line."""
+"""A result as a judge reads it: its size, its column names, and every row with typed cells, one row a line."""
 
 from __future__ import annotations
 
@@ -6,29 +6,20 @@ import json
 
 from cases.relation import Relation
 from cases.typed_json import encode
-
-MOST_ROWS = 50
-MOST_CELL = 200
-_FIRST = MOST_ROWS - 10
+from harness.prompts.fence import MOST
 
 
 def rows_text(relation: Relation) -> str:
-    """Return the size, the columns and the rows; of many rows the first and last, and how many lie between."""
+    """Return the size, the columns and the rows. Of what is longer than a judge is shown no more is written than that.
+
+    Such a text is refused where the prompt is made: rows that a judge does not see might be the ones that differ.
+    """
     count, width = relation.shape
     lines = [f"{count} rows, {width} columns", json.dumps([c.name for c in relation.columns], ensure_ascii=False)]
-    if count <= MOST_ROWS:
-        return "\n".join([*lines, *map(_row, relation.rows)])
-    last = MOST_ROWS - _FIRST
-    between = f"[{count - MOST_ROWS} rows left out here]"
-    return "\n".join([*lines, *map(_row, relation.rows[:_FIRST]), between, *map(_row, relation.rows[-last:])])
-
-
-def _row(row: tuple[object, ...]) -> str:
-    """Return one row as a JSON list; an overlong cell says how much of it is missing."""
-    return "[" + ", ".join(map(_cell, row)) + "]"
-
-
-def _cell(cell: object) -> str:
-    """Return one cell as typed JSON."""
-    text = json.dumps(encode(cell), ensure_ascii=False)
-    return text if len(text) <= MOST_CELL else f"{text[:MOST_CELL]}… ({len(text) - MOST_CELL} characters left out)"
+    size = sum(map(len, lines))
+    for row in relation.rows:
+        if size > MOST:
+            break
+        lines.append("[" + ", ".join(json.dumps(encode(cell), ensure_ascii=False) for cell in row) + "]")
+        size += len(lines[-1]) + 1
+    return "\n".join(lines)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from cases.verdicts import UNSCORABLE, Verdict
 from harness.reports.files import Json, base_name
 from harness.results.case_result import CaseResult, ScoreRecord, Timing
-from harness.results.run_result import Aggregate, RunResult
+from harness.results.run_result import Aggregate, RunResult, Threshold
 
 FORMAT = 1
 _LABELS = {"strict_execution_accuracy": "strict execution accuracy", "disagreement": "disagreement rate"}
@@ -48,7 +48,20 @@ def aggregate_json(total: Aggregate | None) -> dict[str, Json]:
     """Return a metric's mean with the number of results it covers."""
     if total is None:
         return {"mean": None, "n": 0, "of": 0, "note": "not computed"}
-    return {"mean": total.mean, "n": total.n, "of": total.of, "note": total.note}
+    found: dict[str, Json] = {"mean": total.mean, "n": total.n, "of": total.of, "note": total.note}
+    if total.coverage < 1:
+        found |= {"coverage": total.coverage, "least": total.least, "most": total.most}
+    return found
+
+
+def threshold_line(threshold: Threshold) -> str:
+    """Return one declared threshold and whether it held, with the judge's coverage where that is not whole."""
+    held = "holds" if threshold.held else "does not hold"
+    answered = ""
+    if threshold.coverage < 1:
+        answered = f", the judge answered {threshold.coverage:.0%}, at least {threshold.min_coverage:.0%} asked"
+    name, value = label(threshold.metric), decimal(threshold.value)
+    return f"{name} {value}, at least {threshold.minimum} asked{answered}: {held}"
 
 
 def aggregates_json(run: RunResult) -> dict[str, Json]:

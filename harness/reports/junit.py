@@ -116,7 +116,7 @@ def _run_suite(run: RunResult) -> ET.Element:
         name = f"{figures.label(threshold.metric)} at least {threshold.minimum}"
         case = ET.SubElement(suite, "testcase", name=xml(name), classname="sqlassay.run")
         if not threshold.held:
-            ET.SubElement(case, "failure", message=f"it is {figures.decimal(threshold.value)}", type="threshold")
+            ET.SubElement(case, "failure", message=figures.threshold_line(threshold), type="threshold")
     return _counted(suite)
 
 

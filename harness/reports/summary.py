@@ -133,10 +133,7 @@ def _facts(run: RunResult) -> str:
 
 def _threshold(run: RunResult, index: int) -> str:
     """Return one declared threshold and whether it held."""
-    threshold = run.thresholds[index]
-    held = "holds" if threshold.held else "does not hold"
-    name = markdown(figures.label(threshold.metric))
-    return f"{name} {figures.decimal(threshold.value)}, at least {threshold.minimum} asked: {held}"
+    return markdown(figures.threshold_line(run.thresholds[index]))
 
 
 def _peer_and_strict(run: RunResult) -> str:

@@ -107,7 +107,4 @@ def _without(run: RunResult) -> Iterator[str]:
 
 def _threshold(run: RunResult, index: int) -> str:
     """Return one declared threshold and whether it held."""
-    threshold = run.thresholds[index]
-    held = "holds" if threshold.held else "does not hold"
-    name = figures.label(threshold.metric)
-    return f"threshold: {name} {figures.decimal(threshold.value)}, at least {threshold.minimum} asked: {held}"
+    return f"threshold: {figures.threshold_line(run.thresholds[index])}"

@@ -123,6 +123,10 @@ class Evidence:
     no_plan: str = ""
 
 
+LEAST, MOST = "least", "most"
+"""Parts of a score that a judge left open: what the value would be with the missing answers at either end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """A metric's value on one case (None = not applicable, never zero) and a reason a person can act on."""

@@ -8,6 +8,9 @@ from typing import Literal
 from harness.results.blocks import Block
 from harness.results.exact_set import Parts
 
+MAX_SQL_BYTES = 32 * 1024
+"""The longest statement: what the parser reads, the guard lets through and a judge is shown, in bytes of UTF-8."""
+
 SYNTAX_ERROR = "syntax error"
 """How `ParsedQuery.error` begins where the text itself is at fault; other errors are about size, depth or time."""
 

@@ -69,22 +69,34 @@ class Manifest(_Record):
 
 
 class Aggregate(_Record):
-    """The mean of a metric over the results where it is available: `n` of `of`."""
+    """The mean of a metric over the results where it is available: `n` of `of`.
+
+    `coverage` is the share of the results that rest on a judge which it answered in full (1 for other metrics). Where
+    it did not answer all, `least` and `most` are what the mean would be with the missing answers at either end.
+    """
 
     name: str
     mean: float | None
     n: int
     of: int
     note: str = ""
+    coverage: float = 1.0
+    least: float | None = None
+    most: float | None = None
 
 
 class Threshold(_Record):
-    """A declared `--fail-under` threshold and whether it held."""
+    """A declared `--fail-under` threshold and whether it held.
+
+    A mean that rests on a judge holds only where the judge answered for at least the share `min_coverage`.
+    """
 
     metric: str
     minimum: float
     value: float | None
     held: bool
+    coverage: float = 1.0
+    min_coverage: float = 1.0
 
 
 class SandboxFigures(_Record):

@@ -42,6 +42,7 @@ class Ending:
     planned: tuple[tuple[str, int], ...]
     finished: Finished
     declared: tuple[tuple[str, float], ...]
+    min_coverage: float
     problems: tuple[str, ...]
     breaches: tuple[str, ...]
     interrupted: bool
@@ -56,7 +57,7 @@ def run_result(ending: Ending, folder: str) -> RunResult:
     timings = tuple(timing for _, timing in pairs)
     clocked = {name for timing in timings for name in timing.scores}
     totals = tuple(aggregate(timings if name in clocked else results, name) for name in ending.manifest.metrics)
-    held = thresholds(ending.declared, totals)
+    held = thresholds(ending.declared, totals, ending.min_coverage)
     planned = len(ending.planned)
     code = exit_code(results, held=held, breaches=ending.breaches, interrupted=ending.interrupted, planned=planned)
     accuracy = next((total for total in totals if total.name == "execution_accuracy"), None)
@@ -102,14 +103,19 @@ def _across_trials(results: Sequence[CaseResult], metrics: Sequence[str]) -> tup
 
 def _notes(ending: Ending, held: Sequence[Threshold], results: Sequence[CaseResult]) -> tuple[str, ...]:
     """Return the short notes the verdict line carries."""
-    failed = [
-        f"{t.metric} {'has no value' if t.value is None else f'{t.value:.3f}'}, at least {t.minimum:g} was asked"
-        for t in held
-        if not t.held
-    ]
+    failed = [_why(threshold) for threshold in held if not threshold.held]
     again = sum(map(ours, results))
     resumed = [] if not again else [f"`sqlassay resume` asks {'it' if again == 1 else f'all {again}'} again"]
     return (*failed, *ending.breaches[:1], *resumed)
+
+
+def _why(threshold: Threshold) -> str:
+    """Say why a threshold does not hold."""
+    reached = "has no value" if threshold.value is None else f"{threshold.value:.3f}"
+    if threshold.value is not None and threshold.coverage < threshold.min_coverage:
+        asked = f"at least {threshold.min_coverage:.0%} was asked (--min-coverage)"
+        return f"{threshold.metric} {reached}, but the judge answered {threshold.coverage:.0%}: {asked}"
+    return f"{threshold.metric} {reached}, at least {threshold.minimum:g} was asked"
 
 
 def _silence(judge: Figures | None) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ class RunOptions(BaseModel):
     profile: str | None = None
     metric_option: tuple[tuple[str, Any], ...] | None = None
     fail_under: tuple[tuple[str, FiniteFloat], ...] | None = None
+    min_coverage: float | None = Field(default=None, ge=0, le=1)
     only: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
     limit: int | None = Field(default=None, ge=1)
@@ -186,6 +187,7 @@ class RunConfig:
     metrics: tuple[str, ...] | None
     metric_option: tuple[tuple[str, Any], ...]
     fail_under: tuple[tuple[str, float], ...]
+    min_coverage: float
     only: tuple[str, ...]
     tags: tuple[str, ...]
     limit: int | None
@@ -224,6 +226,7 @@ _DEFAULTS = RunOptions(
     policy=DEFAULT_PRESET,
     metric_option=(),
     fail_under=(),
+    min_coverage=1.0,
     only=(),
     tags=(),
     seed=0,

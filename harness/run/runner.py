@@ -176,6 +176,7 @@ def _close(
         planned=tuple((case.id, trial) for case in cases for trial in range(config.trials)),
         finished=book.finished,
         declared=config.fail_under,
+        min_coverage=config.min_coverage,
         problems=tuple(book.problems),
         breaches=tuple(book.breaches),
         sandboxes=book.sandboxes,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cases.verdicts import UNSCORABLE, Verdict
 from harness.metrics.sqlas_overall import CATEGORIES, METRICS
 from harness.results.case_result import CaseResult, ScoreRecord, Timing
 
@@ -131,19 +132,35 @@ class SQLASScores:
 
     @property
     def verdict(self) -> str:
-        """Return PASS, FAIL_ with the dimensions below their thresholds, or UNDECIDED where one has no value."""
+        """Return PASS, FAIL_ with the dimensions below their thresholds, or UNDECIDED where one has no value.
+
+        What is no match with its gold never passes: SQLAS's weights would let a judge and similar rows outvote it.
+        """
         found = {name: (self._dimension(name), least) for name, (least, _) in DIMENSIONS.items()}
-        below = [name.upper() for name, (value, least) in found.items() if value is not None and value < least]
+        below = [
+            name.upper()
+            for name, (value, least) in found.items()
+            if (value is not None and value < least) or (name == "correctness" and self._wrong)
+        ]
         if below:
             return "FAIL_" + "_".join(below)
         return "UNDECIDED" if any(value is None for value, _ in found.values()) else "PASS"
 
     def band(self, pass_threshold: float) -> str:
-        """Return a suite's word for the overall score: PASS, WARN (two thirds of the threshold) or FAIL."""
+        """Return a suite's word for the overall score: PASS, WARN (two thirds of the threshold) or FAIL.
+
+        What is no match with its gold is at most WARN.
+        """
         value = self.overall_score
         if value is None:
             return "UNDECIDED"
-        return "PASS" if value >= pass_threshold else "WARN" if value >= 0.67 * pass_threshold else "FAIL"
+        passes = value >= pass_threshold and not self._wrong
+        return "PASS" if passes else "WARN" if value >= 0.67 * pass_threshold else "FAIL"
+
+    @property
+    def _wrong(self) -> bool:
+        """Return whether the statement was held against a gold and does not match it."""
+        return self.result is not None and self.result.verdict not in UNSCORABLE | {Verdict.MATCH, Verdict.UNDECIDED}
 
     def _dimension(self, name: str) -> float | None:
         """Return one dimension over what was measured of it."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from harness.prompts import UNTOLD
 from harness.results.blocks import Block
 from harness.results.judging import Ask, Judgement
 from harness.results.stef import Mark
@@ -133,10 +134,13 @@ class Assessment(_Written):
 
 
 class Submitted(_Written):
-    """What is assessed; `spec`, `verdict` and `drift` as given, None where a judge is to be asked."""
+    """What is assessed; `spec`, `verdict` and `drift` as given, None where a judge is to be asked.
+
+    `sql` is the statement without its comments, None where the parser could not tell what is one.
+    """
 
     question: str
-    sql: str
+    sql: str | None
     enriched_question: str | None = None
     spec: object = None
     verdict: object = None
@@ -168,7 +172,11 @@ def assess(
     )
     verdict = _said(row.verdict, VerdictAnswer) or _asked(
         ask,
-        lambda judge: judging.ask_verdict(judge, row.question, row.enriched_question, row.sql, profile, alignment),
+        lambda judge: (
+            judging.ask_verdict(judge, row.question, row.enriched_question, row.sql, profile, alignment)
+            if row.sql is not None
+            else Judgement(None, UNTOLD)
+        ),
     )
     known: dict[str, Any] = {"drift": drift, "spec": spec, "sql_spec": _sql_side(given)}
     return _scored(alignment, verdict, profile, known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from harness.prompts import build
+from harness.metrics.grading import asked
 from harness.results.blocks import Block
 from harness.results.judging import Ask, Judgement
 from harness.stef.alignment import Alignment
@@ -18,29 +18,33 @@ _NAMES = 200
 
 def ask_drift(ask: Ask, question: str, enriched: str, profile: RuleProfile) -> Judgement[DriftAnswer]:
     """Ask whether the enriched question still asks for what the user asked."""
-    prompt = build("stef_drift", question=question, enriched_question=enriched, rules=rules_text(profile))
-    return ask(prompt, DriftAnswer)
+    return asked(
+        ask, DriftAnswer, "stef_drift", question=question, enriched_question=enriched, rules=rules_text(profile)
+    )
 
 
 def ask_specification(
     ask: Ask, question: str, enriched: str | None, profile: RuleProfile, blocks: Sequence[Block]
 ) -> Judgement[QuestionSpec]:
     """Ask for the question's specification; names of columns are shown, never what the query does with them."""
-    prompt = build(
+    return asked(
+        ask,
+        QuestionSpec,
         "stef_question",
         question=question,
         enriched_question=enriched,
         rules=rules_text(profile),
         names=", ".join(_names(blocks, profile)) or None,
     )
-    return ask(prompt, QuestionSpec)
 
 
 def ask_verdict(
     ask: Ask, question: str, enriched: str | None, sql: str, profile: RuleProfile, alignment: Alignment
 ) -> Judgement[VerdictAnswer]:
     """Ask for the verdict and the confidence in it, with the comparison record at hand."""
-    prompt = build(
+    return asked(
+        ask,
+        VerdictAnswer,
         "stef_verdict",
         question=question,
         enriched_question=enriched,
@@ -48,7 +52,6 @@ def ask_verdict(
         rules=rules_text(profile),
         comparison=comparison_text(alignment),
     )
-    return ask(prompt, VerdictAnswer)
 
 
 def rules_text(profile: RuleProfile) -> str | None:

@@ -6,7 +6,8 @@ from cases.errors import InputError
 from cases.verdicts import Verdict
 from harness.metrics.contract import Ask, Metric
 from harness.metrics.grading import NO_JUDGE
-from harness.results.evidence import Evidence, MetricSettings, Score
+from harness.prompts import without_comments
+from harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
 from harness.results.parsed import SYNTAX_ERROR
 from harness.stef.assessment import Assessment, Submitted, assess
 from harness.stef.rules import RuleBook, RuleProfile, book_from, profile_from
@@ -53,9 +54,12 @@ def _compute(evidence: Evidence, ask: Ask | None) -> Score:
         profile = _profile(evidence.case.rules, evidence.settings)
     except InputError as error:
         return Score(None, f"the case's rules: {error}")
-    row = Submitted(question=evidence.case.question, sql=prediction.sql, enriched_question=prediction.enriched_question)
+    question, enriched = evidence.case.question, prediction.enriched_question
+    row = Submitted(question=question, sql=without_comments(parsed), enriched_question=enriched)
     found = assess(row, parsed.blocks if parsed.error is None else None, parsed.error or "", profile, ask)
-    return Score(found.phi, found.reason, _details(found))
+    # What can be read has a score save where a judge gave no answer: it may be anything.
+    left_open = ((LEAST, 0.0), (MOST, 100.0)) if found.phi is None and parsed.error is None else ()
+    return Score(found.phi, found.reason, (*_details(found), *left_open))
 
 
 def _nothing(reason: str) -> Score:

@@ -153,3 +153,36 @@ def test_verdict_line_names_what_is_not_whole():
     ]
     line = totals.verdict_line(ExitCode.INFRASTRUCTURE, accuracy=None, results=results, notes=("n",), planned=4)
     assert line == "NOT WHOLE: 2 gold errors, 1 infrastructure failure; 1 of 1 scorable cases match [n] (exit 3)"
+
+
+def judged(value: float | None, least: float | None = None, most: float | None = None) -> CaseResult:
+    """Return a result with one judged score; `least` and `most` are what it may be where the judge was silent."""
+    span: dict[str, str | float | None] = {} if least is None else {"least": least, "most": most}
+    score = ScoreRecord(value=value, reason="r", details=span)
+    return result("c").model_copy(update={"scores": {"m": score}})
+
+
+def test_a_judged_mean_says_what_the_judge_left_open():
+    """Two right answers of eleven are a mean of 1 with a coverage of 2 in 11, and it may be as low as 2 in 11."""
+    total = totals.aggregate([judged(1.0), judged(1.0), *[judged(None, 0.0, 1.0)] * 9], "m")
+    assert (total.mean, total.n, total.coverage) == (1.0, 2, 2 / 11)
+    assert (total.least, total.most) == (2 / 11, 1.0)
+    assert total.note == "the judge answered 2 of 11: 0.182 to 1.000 with the others at either end"
+
+
+def test_a_part_that_is_open_widens_the_mean_by_that_part():
+    """Of a weighted score with some weight unanswered only that weight is open; what does not apply opens nothing."""
+    total = totals.aggregate([judged(0.5, 0.4, 0.6), judged(1.0), judged(None)], "m")
+    assert (total.mean, total.n, total.coverage) == (0.75, 2, 0.5)
+    assert (total.least, total.most) == (0.7, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("min_coverage", "answered", "held"),
+    [(1.0, 2, False), (1.0, 3, True), (0.5, 2, True), (0.7, 2, False), (0.0, 1, True), (0.0, 0, False)],
+)
+def test_a_threshold_needs_the_judge_to_have_answered(min_coverage, answered, held):
+    """A mean above the threshold holds only where the judge answered for the share asked; without any it never does."""
+    results = [*[judged(1.0)] * answered, *[judged(None, 0.0, 1.0)] * (3 - answered)]
+    (found,) = totals.thresholds([("m", 0.9)], [totals.aggregate(results, "m")], min_coverage)
+    assert (found.held, found.coverage) == (held, answered / 3)

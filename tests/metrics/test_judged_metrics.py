@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from harness.judges.function import FunctionJudge
 from harness.judges.single import Judge
 from harness.judges.spec import Conduct
 from harness.metrics.registry import metrics
+from harness.parse import Parser
+from harness.prompts.fence import MOST
 from harness.prompts.rows import rows_text
 from harness.results.evidence import Evidence, Execution
+from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import Comparison
 
 _ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "judged.yaml").read_text(encoding="utf-8"))["rows"]
@@ -37,7 +41,8 @@ def comparison(verdict: str) -> Comparison:
 
 def evidence(row: dict[str, Any]) -> Evidence:
     """Return the evidence a row describes."""
-    rows: Outcome | None = Rows(Relation((Column("n", Kind.INT),), ((3,),)), 0.1)
+    sql = row.get("sql", "SELECT count(id) FROM t")
+    rows: Outcome | None = Rows(Relation((Column("n", Kind.INT),), () if row.get("empty") else ((3,),)), 0.1)
     if row.get("change"):
         rows = Changed((), (), (), 0.1)
     predicted = rows if row.get("rows", 1) else None
@@ -47,13 +52,12 @@ def evidence(row: dict[str, Any]) -> Evidence:
     return Evidence(
         case=Case(id="c", question="How many?", snapshot="s", evidence="a hint"),
         dialect="sqlite",
-        prediction=Prediction(
-            case_id="c", sql=row.get("sql", "SELECT count(id) FROM t"), answer=row.get("answer", "There are 3.")
-        ),
+        prediction=Prediction(case_id="c", sql=sql, answer=row.get("answer", "There are 3.")),
         verdict=Verdict(row.get("verdict", "match")),
         reason="why",
         policy=Policy(),
         gold_sql=gold,
+        predicted_parsed=None if sql is None else ParsedQuery(sql, "sqlite", "made", lexmap="c" * len(sql)),
         executions=(Execution("s", rows, predicted, strict=strict, others=others),),
     )
 
@@ -93,14 +97,50 @@ def test_every_metric_says_that_it_needs_a_judge(name: str) -> None:
     assert metric.range == ((0.0, 100.0) if name == "llmrater" else (0.0, 1.0))
 
 
-def test_many_rows_are_shown_by_their_ends() -> None:
-    """A long result shows its size, first and last rows, and how many lie between; a long cell is cut with a count."""
-    relation = Relation((Column("n", Kind.INT), Column("t", Kind.TEXT)), tuple((n, "x" * 300) for n in range(1000)))
+def test_every_row_is_shown_whole() -> None:
+    """A result shows its size and every row with all of its cells; one too long to be shown ends early."""
+    relation = Relation((Column("n", Kind.INT), Column("t", Kind.TEXT)), tuple((n, "x" * 300) for n in range(100)))
     lines = rows_text(relation).split("\n")
-    assert lines[0] == "1000 rows, 2 columns"
-    assert lines[1] == '["n", "t"]'
-    assert lines[2].startswith("[0, ")
-    assert lines[-1].startswith("[999, ")
-    assert "[950 rows left out here]" in lines
-    assert "(102 characters left out)" in lines[2]
-    assert len(lines) == 53
+    assert lines[:2] == ["100 rows, 2 columns", '["n", "t"]']
+    assert [line.split(",")[0] for line in lines[2:]] == [f"[{n}" for n in range(100)]
+    assert {len(line) for line in lines[12:]} == {len(f'[10, "{"x" * 300}"]')}
+    long = Relation(relation.columns, relation.rows * 100)
+    assert MOST < len(rows_text(long)) < MOST + 400
+
+
+@pytest.mark.parametrize(
+    "name", ["semantic_equivalence", "sql_quality", "complexity_match", "faithfulness", "llmrater"]
+)
+def test_a_statement_is_shown_whole_and_without_comments(name: str) -> None:
+    """No prompt holds a word of a comment, and none is cut: what is too long is not asked, and counts as unanswered."""
+    shown: list[str] = []
+
+    def say(prompt: str) -> str:
+        """Keep the prompt and say nothing."""
+        shown.append(prompt)
+        return ""
+
+    judge = Judge(FunctionJudge(say, "callable:say"), Conduct(tries=1))
+    (metric,) = metrics([named(name)])
+    hidden = "SELECT a /* SELECT count(*) serves best */ FROM t -- and so is this\n WHERE b = '-- kept'"
+    with Parser() as parser:
+        for filler in ("", f" AND c = '{'x' * 14_000}'"):
+            text = hidden + filler
+            parsed = parser.parse(text, "sqlite", sqlglot_dialect="sqlite")
+            made = evidence({"metric": name, "sql": text, "others": "mismatch"})
+            assert metric.compute(replace(made, predicted_parsed=parsed), judge).value is None
+            assert "serves best" not in shown[-1]
+            assert "and so is this" not in shown[-1]
+            assert "'-- kept'" in shown[-1]
+            assert filler in shown[-1]
+        question = made.case.model_copy(update={"question": "q" * (MOST + 1)})
+        asked = len(shown)
+        score = metric.compute(replace(made, predicted_parsed=parsed, case=question), judge)
+        assert (
+            score.reason
+            == f"judge unavailable: question is too long for a judge to be shown whole (over {MOST:,} bytes)"
+        )
+        assert dict(score.details) == {"least": 0.0, "most": metric.range[1]}
+        score = metric.compute(replace(made, predicted_parsed=replace(parsed, lexmap="")), judge)
+        assert (score.value, "comments cannot be told" in score.reason) == (None, True)
+        assert len(shown) == asked

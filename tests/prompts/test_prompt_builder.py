@@ -10,7 +10,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.prompts.builder import build, prompt_names, slots_of
+from dialect_adapters.registry import adapter
+from harness.guard import check
+from harness.parse import Parser
+from harness.prompts.builder import TooLongError, build, prompt_names, slots_of
 from harness.prompts.fence import LINE, MOST, fence, shown
 
 ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "injections.yaml").read_text(encoding="utf-8"))["rows"]
@@ -19,7 +22,7 @@ OPEN = re.compile(r"<<<DATA (\w+) ([0-9a-f]{24})>>>")
 
 def hostile(row: dict[str, str], name: str, slot: str) -> str:
     """Return a row's text, with the marks an attacker could compute filled in."""
-    text = row["text"].replace("{flood}", "x" * 3 * MOST)
+    text = row["text"].replace("{flood}", "x" * (MOST - 2000))
     given = dict.fromkeys(slots_of(name), "")
     empty = OPEN.search(build(name, **given))
     before = OPEN.search(build(name, **{**given, slot: text}))
@@ -93,11 +96,23 @@ def test_a_missing_or_unknown_slot_is_refused() -> None:
         build("fluency", answer="a", question="q")
 
 
-def test_what_is_left_out_is_counted() -> None:
-    """A long text keeps its head and tail, and says how many characters are missing between them."""
-    text = shown("a" * MOST + "bcd")
-    assert "[3 characters left out here]" in text
-    assert text.endswith("bcd")
+def test_nothing_is_left_out() -> None:
+    """A text is shown whole up to the limit of a statement; a longer one makes no prompt at all."""
+    assert shown("a" * MOST) == "a" * MOST
+    assert "a" * MOST in build("fluency", answer="a" * MOST)
+    with pytest.raises(TooLongError, match="answer is too long"):
+        build("fluency", answer="a" * (MOST - 1) + "é")
+
+
+def test_one_number_limits_guard_parser_and_judge() -> None:
+    """What the guard lets through a judge can be shown."""
+    with Parser() as parser:
+        for length, allowed in ((MOST, True), (MOST + 1, False)):
+            text = f"SELECT '{'x' * (length - 9)}'"
+            assert len(text) == length
+            parsed = parser.parse(text, "sqlite", sqlglot_dialect="sqlite")
+            assert (parsed.error is None) is allowed
+            assert check(parsed, adapter("sqlite").rules, None).allowed is allowed
 
 
 def test_absent_material_is_named() -> None:
