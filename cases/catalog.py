@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from cases.relation import Kind
+from cases.settings import DEFAULTS, EngineSettings
 
 
 class CatalogColumn(BaseModel):
@@ -63,7 +65,7 @@ class CatalogRoutine(BaseModel):
 class Catalog(BaseModel):
     """Every table and routine of one snapshot database; written beside its image, read by guard, parser and agents.
 
-    Format 1 told of no routines: it is read as a database without any.
+    Format 1 told of no routines: it is read as a database without any. `settings` are those that hold there.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -77,6 +79,7 @@ class Catalog(BaseModel):
     routines: tuple[CatalogRoutine, ...] = ()
     ddl: str = ""
     state_digest: str = ""
+    settings: EngineSettings = DEFAULTS
 
     def ddl_of(self, visible: frozenset[str] | None) -> str:
         """Return the DDL of the visible tables and views (None: all), without a word of any other.
@@ -92,11 +95,11 @@ class Catalog(BaseModel):
             for table in self.tables
             if table.name.lower() in visible
         ]
-        notes = [line for line in self.ddl.splitlines() if line.startswith("-- function ")]
+        notes = [line for line in self.ddl.splitlines() if line.startswith(("-- function ", "-- extension "))]
         return "\n\n".join([*told, *(["\n".join(notes)] if notes else [])])
 
 
-_STATEMENT = re.compile(r"\n\n(?=CREATE\s|-- function )", re.IGNORECASE)
+_STATEMENT = re.compile(r"\n\n(?=CREATE\s|-- (?:function|extension) )", re.IGNORECASE)
 _HEAD = re.compile(
     r"""\s*CREATE\s+(?:\w+\s+)*?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?
     (?:(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|\w+)\s*\.\s*)?
@@ -137,3 +140,24 @@ def _plain(table: CatalogTable) -> str:
         for column in table.columns
     )
     return f'CREATE {"VIEW" if table.is_view else "TABLE"} "{table.name}" (\n{columns}\n);'
+
+
+def settings_groups(catalogs: Sequence[Catalog]) -> tuple[tuple[EngineSettings, tuple[str, ...]], ...]:
+    """Return every set of settings that holds among the databases, with its snapshots, in their order."""
+    groups: dict[EngineSettings, list[str]] = {}
+    for catalog in catalogs:
+        groups.setdefault(catalog.settings, []).append(catalog.snapshot)
+    return tuple((settings, tuple(names)) for settings, names in groups.items())
+
+
+def settings_line(groups: Sequence[tuple[EngineSettings, Sequence[str]]]) -> str:
+    """Return the settings in one line for a report; which snapshots are meant only where they differ."""
+    if len(groups) == 1:
+        return groups[0][0].told
+    return "; ".join(f"{_few(names)}: {settings.told}" for settings, names in groups)
+
+
+def _few(names: Sequence[str]) -> str:
+    """Return the first names and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"{', '.join(names[:3])}{more}"

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from cases.relation import Kind, Row
+from cases.settings import BINARY, DEFAULTS, EngineSettings
+
+EVERY = "*"
+"""Stands for every dialect among a snapshot's settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,8 @@ class Snapshot:
     `digest` is the sha256 of everything an engine would load: it keys the image. `sqlite_file` is copied as is by
     the SQLite adapter. `notes` say what a source could not carry to every engine (views, dropped keys).
     `schema_file` is where the tables are defined, for errors. `functions` are those of the scripts that queries may
-    call, as NAME or SCHEMA.NAME: the logins' rights, and so the digest, depend on them.
+    call, as NAME or SCHEMA.NAME: the logins' rights, and so the digest, depend on them. `settings` are what a pack asks
+    of engines, by dialect or for every one; the digest covers them too.
     """
 
     id: str
@@ -82,3 +87,16 @@ class Snapshot:
     notes: tuple[str, ...] = ()
     schema_file: Path | None = None
     functions: tuple[str, ...] = ()
+    settings: Mapping[str, EngineSettings] = field(default_factory=dict)
+
+    def settings_for(self, dialect: str) -> EngineSettings:
+        """Return what an engine is to be set to: what the pack asks, else its own defaults.
+
+        The rows of a SQLite file were written for an engine that compares bytes: without a word of the pack, another
+        engine compares them so too, unless scripts of its own make the tables.
+        """
+        asked = self.settings.get(dialect, DEFAULTS)
+        named = asked.collation or self.settings.get(EVERY, DEFAULTS).collation
+        if named is None and self.sqlite_file is not None and not self.scripts.get(dialect):
+            named = BINARY
+        return asked.model_copy(update={"collation": named})

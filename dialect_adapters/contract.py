@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from cases.catalog import Catalog
 from cases.relation import Relation
+from cases.settings import EngineSettings
 from cases.snapshot import Snapshot
 from cases.verdicts import FailureKind
 
@@ -59,12 +60,19 @@ class Limits:
 class Pins:
     """Session settings that make two runs give the same bytes; the clock is None where it runs freely.
 
-    A clock that is not `clock_required` runs freely where the server cannot be told what to say.
+    A clock that is not `clock_required` runs freely where the server cannot be told what to say. `sql_mode` is that of
+    the snapshot, for engines that have one; None is the server's.
     """
 
     clock: datetime | None = None
     time_zone: str = "UTC"
     clock_required: bool = True
+    sql_mode: str | None = None
+
+    def under(self, settings: EngineSettings) -> Pins:
+        """Return the pins of a statement on a snapshot with these settings."""
+        zone = settings.time_zone or self.time_zone
+        return replace(self, time_zone=zone, sql_mode=settings.sql_mode)
 
 
 class StatementError(Exception):

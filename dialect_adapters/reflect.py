@@ -13,6 +13,7 @@ from sqlalchemy.sql.elements import quoted_name
 
 from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
 from cases.relation import Kind, kind_of
+from cases.settings import EngineSettings
 from cases.snapshot import Snapshot
 from dialect_adapters.ddl import TypeMap, as_written, metadata_of, schema_text
 from dialect_adapters.routines import described
@@ -49,6 +50,7 @@ def catalog_of(
     engine_version: str,
     type_of: TypeMap,
     state_digest: str,
+    settings: EngineSettings,
     routines: tuple[CatalogRoutine, ...] = (),
     named_kinds: Mapping[str, Kind] | None = None,
     unquoted: Callable[[str], str] = str,
@@ -70,6 +72,7 @@ def catalog_of(
         routines=routines,
         ddl="\n\n".join(part for part in (_ddl(connection, snapshot, schemas, type_of), described(routines)) if part),
         state_digest=state_digest,
+        settings=settings,
     )
 
 

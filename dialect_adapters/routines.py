@@ -66,8 +66,9 @@ def described(routines: Sequence[CatalogRoutine]) -> str:
 
 
 def _lines(routines: Sequence[CatalogRoutine]) -> Iterator[str]:
-    """Yield one line for each allowed function."""
+    """Yield one line for each extension, whose manual tells of its functions, and for each other allowed function."""
+    yield from (f"-- extension {name}" for name in sorted({one.extension for one in routines if one.allowed} - {""}))
     for one in routines:
-        if one.allowed:
+        if one.allowed and not one.extension:
             returns = f" RETURNS {one.returns}" if one.returns else ""
             yield " ".join(f"-- function {one.name}({one.arguments}){returns}".split())

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from cases.case import Case, Prediction
 from cases.pack import Pack
+from cases.settings import BINARY, DEFAULT, EngineSettings
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Akin
 from dialect_adapters.registry import adapter
@@ -66,8 +67,20 @@ def _case(case: Case, kin: Kin) -> Case:
 
 
 def _snapshot(snapshot: Snapshot, kin: Kin) -> Snapshot:
-    """Return a snapshot whose scripts are there for every dialect that reads them."""
-    return replace(snapshot, scripts=_filled(snapshot.scripts, kin)) if snapshot.scripts else snapshot
+    """Return a snapshot whose scripts and settings are there for every dialect that reads them.
+
+    A collation is not read: another engine has others, by other names.
+    """
+    lent = {name: _uncollated(one) for name, one in snapshot.settings.items()}
+    settings = {name: lent[lender] for name, lender in kin.items() if lender in lent and name not in lent}
+    scripts = _filled(snapshot.scripts, kin) if snapshot.scripts else snapshot.scripts
+    return replace(snapshot, scripts=scripts, settings={**snapshot.settings, **settings})
+
+
+def _uncollated(settings: EngineSettings) -> EngineSettings:
+    """Return settings without a collation that only its own engine has."""
+    kept = settings.collation if settings.collation in (None, BINARY, DEFAULT) else None
+    return settings.model_copy(update={"collation": kept})
 
 
 def _filled(texts: Mapping[str, _Text], kin: Kin) -> dict[str, _Text]:

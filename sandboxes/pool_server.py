@@ -65,7 +65,7 @@ class PooledServer:
             SandboxLostError: the server died and neither our deadline nor a resource limit explains it.
         """
         self.used = True
-        database = self.image.catalog(snapshot_id).database
+        database, pins = self._place(snapshot_id, pins)
         self._watch.before(snapshot_id, sql)
         self._agree_on(pins)
         login = self._kept.pop(database, None) if plain else None
@@ -95,7 +95,7 @@ class PooledServer:
             SandboxLostError: the server died and neither our deadline nor a resource limit explains it.
         """
         self.used = True
-        database = self.image.catalog(snapshot_id).database
+        database, pins = self._place(snapshot_id, pins)
         self._watch.before(snapshot_id, second[0])
         sandbox = self.sandbox
         paces = Paces(
@@ -115,7 +115,7 @@ class PooledServer:
             SandboxLostError: the server died and neither our deadline nor a resource limit explains it.
         """
         self.used = True
-        database = self.image.catalog(snapshot_id).database
+        database, pins = self._place(snapshot_id, pins)
 
         def opened(role: Role) -> Session:
             """Log in for one step of the change."""
@@ -138,6 +138,11 @@ class PooledServer:
     def settled(self) -> tuple[str, ...]:
         """Compare the whole state of every snapshot that statements ran on; return a line for each that changed."""
         return self._watch.whole(proven=True)
+
+    def _place(self, snapshot_id: str, pins: Pins) -> tuple[str, Pins]:
+        """Return the database of a snapshot, and the pins under its own settings."""
+        catalog = self.image.catalog(snapshot_id)
+        return catalog.database, pins.under(catalog.settings)
 
     def kill(self) -> None:
         """Stop the server at once, from any thread: the running statement ends as lost."""

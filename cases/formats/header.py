@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from cases.policy import PolicyOverrides
+from cases.settings import EngineSettings
 
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 DATABASE = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -31,6 +32,15 @@ class SnapshotModel(BaseModel):
         " date, timestamp, boolean or decimal(p,s) they are declared to be, wherever every value is one",
     )
     scripts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    collation: Literal["binary", "default"] | None = Field(
+        default=None,
+        description="how text compares on every engine: code point by code point, or as each engine does by itself;"
+        " left out, by each engine's own default, and `binary` for a sqlite file",
+    )
+    settings: dict[str, EngineSettings] = Field(
+        default_factory=dict,
+        description="for each dialect: collation, sql_mode, time_zone, and the version the data came from",
+    )
 
     @field_validator("scripts", mode="before")
     @classmethod

@@ -11,7 +11,8 @@ from cases.errors import InputError
 from cases.faults import Place
 from cases.formats.header import DATABASE, NAME, SnapshotModel
 from cases.paths import inside
-from cases.snapshot import RowSource, Snapshot, TableDef
+from cases.settings import EngineSettings
+from cases.snapshot import EVERY, RowSource, Snapshot, TableDef
 from cases.sources.csv_rows import csv_source
 from cases.sources.schema import read_schema
 from cases.sources.scripts import scripts_digest
@@ -62,8 +63,18 @@ def build_snapshot(
     allowed = tuple(sorted({name.lower() for name in functions}))
     # Left out where there are none: the digest of every snapshot without such a list stays what it was.
     rights = [f"functions {', '.join(allowed)}"] if allowed else []
+    settings = _settings(model)
+    rights += [f"settings {name} {one.model_dump_json()}" for name, one in sorted(settings.items())]
     digest = snapshot_digest(database, content, scripts_digest(scripts), str(enforce), *rights)
-    return Snapshot(snapshot_id, database, digest, tables, source, scripts, enforce, sqlite, notes, schema, allowed)
+    return Snapshot(
+        snapshot_id, database, digest, tables, source, scripts, enforce, sqlite, notes, schema, allowed, settings
+    )
+
+
+def _settings(model: SnapshotModel) -> dict[str, EngineSettings]:
+    """Return the settings by dialect, and those for every dialect."""
+    every = {EVERY: EngineSettings(collation=model.collation)} if model.collation is not None else {}
+    return {**model.settings, **every}
 
 
 def _database(snapshot_id: str, model: SnapshotModel, header: YamlDocument) -> str:

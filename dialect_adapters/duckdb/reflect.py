@@ -11,6 +11,7 @@ import duckdb
 
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.errors import InputError
+from cases.settings import EngineSettings
 from cases.snapshot import Snapshot
 from dialect_adapters.ddl import metadata_of, schema_text
 from dialect_adapters.duckdb.load import quoted, spelling, type_of
@@ -54,6 +55,7 @@ def read_catalog(path: Path, snapshot: Snapshot) -> Catalog:
         tables=tables,
         ddl="\n\n".join(parts),
         state_digest=file_digest(path),
+        settings=EngineSettings(collation="BINARY", time_zone="UTC"),
     )
 
 

@@ -19,7 +19,6 @@ _FILES = (
     "--tmpdir=/tmp",
     "--lower-case-table-names=1",
     "--character-set-server=utf8mb4",
-    "--collation-server=utf8mb4_0900_bin",
     "--skip-log-bin",
     # The same in every mode: a read-only boot could change the size of none of these.
     "--innodb-undo-tablespaces=0",

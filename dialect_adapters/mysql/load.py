@@ -18,6 +18,7 @@ from sqlalchemy.types import VARBINARY, TypeEngine
 from cases.catalog import Catalog
 from cases.errors import InputError
 from cases.relation import Kind, Row
+from cases.settings import BINARY, DEFAULT, EngineSettings
 from cases.snapshot import Snapshot, TableDef
 from cases.sources.rows_check import first_clash
 from cases.sources.schema import row_fault
@@ -106,11 +107,12 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> None:
     """Create one database, its rows and its logins."""
     database = snapshot.database.lower()
     with connect(endpoint, None, ADMIN) as connection:
-        connection.query(f"CREATE DATABASE {quoted(database)} CHARACTER SET utf8mb4 COLLATE {COLLATION}")
+        _create(connection, snapshot, loading)
     with connect(endpoint, database, ADMIN, local_infile=True) as connection:
         _tables(connection, snapshot, loading)
     for script in snapshot.scripts.get(loading.flavour.dialect, ()):
         with connect(endpoint, database, ADMIN) as connection:
+            connection.query("SET SESSION collation_connection = @@collation_database")
             run_script(connection, script, loading.flavour)
     with connect(endpoint, database, ADMIN) as connection:
         _analyze(connection)
@@ -118,6 +120,24 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> None:
         logins = [login_name(database, role) for role in _RIGHTS]
         routines = read_routines(connection, snapshot, database, loading.flavour.dialect)
         entitle_routines(connection, routines, database, logins)
+
+
+def _create(connection: Connection[Cursor], snapshot: Snapshot, loading: Loading) -> None:
+    """Create the database under the collation that the snapshot asks for; without one, under the server's own."""
+    asked = snapshot.settings_for(loading.flavour.dialect)
+    named = COLLATION if asked.collation == BINARY else asked.collation
+    collated = "" if named in (None, DEFAULT) else f" COLLATE {named}"
+    # A collation decides its character set, which need not be utf8mb4.
+    charset = "" if collated else " CHARACTER SET utf8mb4"
+    try:
+        connection.query(f"CREATE DATABASE {quoted(snapshot.database.lower())}{charset}{collated}")
+        if asked.sql_mode is not None:
+            connection.query(f"SET SESSION sql_mode = '{asked.sql_mode}'")
+    except pymysql.Error as error:
+        message = str(error.args[-1]) if error.args else type(error).__name__
+        field = f"settings.{loading.flavour.dialect}"
+        remedy = f"Name a collation or a mode that {loading.flavour.engine} has, or leave it out"
+        raise InputError(message, file=snapshot.id, field=field, remedy=remedy) from None
 
 
 def unload(endpoint: Endpoint, databases: Sequence[str]) -> None:
@@ -222,6 +242,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> Catalo
         digest = state_digest(connection, database, loading.flavour)
         routines = read_routines(connection, snapshot, database, loading.flavour.dialect)
         version = connection.get_server_info()  # type: ignore[no-untyped-call]
+        settings = _settings(connection, snapshot.settings_for(loading.flavour.dialect))
     driver = f"{loading.flavour.driver}://"
     engine = create_engine(driver, creator=lambda: connect(endpoint, database, ADMIN), poolclass=StaticPool)
     engine.dialect.ischema_names = {**engine.dialect.ischema_names, **loading.unknown}  # type: ignore[attr-defined]
@@ -236,12 +257,27 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> Catalo
                 engine_version=str(version).split("-")[0],
                 type_of=loading.type_of,
                 state_digest=digest,
+                settings=settings,
                 routines=routines,
                 named_kinds=loading.named_kinds,
                 unquoted=lambda name: name.replace("``", "`"),
             )
     finally:
         engine.dispose()
+
+
+def _settings(connection: Connection[Cursor], asked: EngineSettings) -> EngineSettings:
+    """Return the settings that hold for the database, what was left to the server named."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT @@collation_database, @@global.sql_mode, @@lower_case_table_names")
+        collation, mode, folded = cursor.fetchone() or ("", "", 1)
+    return EngineSettings.model_construct(
+        collation=str(collation),
+        sql_mode=str(mode) if asked.sql_mode is None else asked.sql_mode,
+        time_zone=asked.time_zone or "UTC",
+        lower_case_table_names=int(folded),
+        version=asked.version,
+    )
 
 
 def _guarded(connection: Connection[Cursor], snapshot: Snapshot, table: str, statement: str) -> None:

@@ -29,7 +29,6 @@ _SETTINGS = (
     "--lower-case-table-names=1",
     "--secure-file-priv=NULL",
     "--character-set-server=utf8mb4",
-    "--collation-server=utf8mb4_0900_bin",
     "--default-time-zone=+00:00",
     "--mysqlx=OFF",
     "--skip-log-bin",
@@ -110,7 +109,6 @@ _INIT = (
     "--skip-log-bin",
     "--innodb-flush-method=nosync",
     "--character-set-server=utf8mb4",
-    "--collation-server=utf8mb4_0900_bin",
     f"--init-file={_INIT_FILE}",
 )
 

@@ -6,6 +6,8 @@ privileges, so ordinary queries do not notice. What is granted back is an allow-
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 VISIBLE_CATALOGUES = [
     "pg_class",
     "pg_attribute",
@@ -51,6 +53,9 @@ VOLATILE_ALLOWED = [
     "bernoulli",
     "system",
 ]
+
+COLLATIONS = {"en_US": "en_US.utf8", "en_US.utf8": "en_US.utf8"}
+"""Collations of the system that servers have nearly everywhere; initdb looks for them by a program that is not here."""
 
 STABLE_DENIED = [
     "txid_current",
@@ -120,6 +125,19 @@ BEGIN
   END LOOP;
 END
 $harden$;
+DO $collations$
+DECLARE named record;
+BEGIN
+  FOR named IN SELECT * FROM (VALUES {_rows(COLLATIONS)}) AS one (name, locale)
+  LOOP
+    BEGIN
+      EXECUTE format('CREATE COLLATION IF NOT EXISTS pg_catalog.%I (provider = libc, locale = %L)',
+        named.name, named.locale);
+    EXCEPTION WHEN OTHERS THEN NULL;  -- a system without this locale has no such collation either
+    END;
+  END LOOP;
+END
+$collations$;
 """  # noqa: S608 - names of our own
 
 
@@ -198,6 +216,11 @@ def writer_grants(database: str, writer: str, owner: str, schemas: list[str]) ->
 def _qualified(schema: str, names: list[str]) -> str:
     """Return a comma-separated list of qualified names."""
     return ", ".join(f"{schema}.{name}" for name in names)
+
+
+def _rows(values: Mapping[str, str]) -> str:
+    """Return pairs as the rows of VALUES, of our own constants."""
+    return ", ".join(f"('{name}', '{value}')" for name, value in values.items())
 
 
 def _array(names: list[str]) -> str:

@@ -16,6 +16,7 @@ from sqlalchemy.pool import StaticPool
 from cases.catalog import Catalog
 from cases.errors import InputError
 from cases.relation import Row
+from cases.settings import BINARY, DEFAULT, EngineSettings
 from cases.snapshot import ForeignKey, Snapshot, TableDef
 from cases.sources.schema import row_fault
 from dialect_adapters.contract import Endpoint, Role
@@ -35,6 +36,13 @@ Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 _CHUNK = 65536
 _LONGEST_NAME = 56
 _UNIQUE = "23505"
+_ICU = "-x-icu"
+# Columns of several versions: what one of them lacks is NULL in the row as JSON.
+_COLLATION = (
+    "SELECT CASE j->>'datlocprovider' WHEN 'i' THEN coalesce(j->>'datlocale', j->>'daticulocale') || '-x-icu' "
+    "WHEN 'b' THEN j->>'datlocale' ELSE j->>'datcollate' END FROM (SELECT to_jsonb(d) j FROM pg_database d "
+    "WHERE datname = current_database()) one"
+)
 NAMES = NameRules("Postgres", 63, "bytes", str.lower)
 _ROW = re.compile(r"COPY .*, line (\d+)(?:, column (.*?)(?::|$))?")
 _SCHEMAS = (
@@ -76,8 +84,7 @@ def _fill(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> No
     """Create one database, its rows and its logins."""
     database = database_name(snapshot)
     quoted = _quoted(database)
-    # Copied as files: through the log, every database's catalogues would be written twice.
-    _admin(maintenance, f"CREATE DATABASE {quoted} STRATEGY FILE_COPY")
+    _create(endpoint, maintenance, snapshot)
     _admin(maintenance, harden.database_statements(quoted))
     password = sql.Literal(endpoint.password).as_string(maintenance)
     for role in (Role.READER, Role.WRITER, Role.OWNER):
@@ -92,6 +99,38 @@ def _fill(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> No
         logins = [_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER)]
         entitle_routines(connection, read_routines(connection, snapshot), logins)
         _settle(connection)
+
+
+def _create(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> None:
+    """Create the database: a copy of the hardened template, or of the empty one where text sorts another way.
+
+    Raises:
+        InputError: a collation or a time zone that this server does not have.
+    """
+    database, asked = database_name(snapshot), snapshot.settings_for("postgres")
+    # Copied as files: through the log, every database's catalogues would be written twice.
+    statement = f"CREATE DATABASE {_quoted(database)} STRATEGY FILE_COPY"
+    other = asked.collation not in (None, DEFAULT, BINARY)
+    try:
+        if asked.time_zone is not None:
+            _admin(maintenance, f"SET TimeZone = '{asked.time_zone}'")
+            _admin(maintenance, "RESET TimeZone")
+        _admin(maintenance, statement + (f" TEMPLATE template0 {_locale(str(asked.collation))}" if other else ""))
+    except psycopg.Error as error:
+        message = error.diag.message_primary or str(error)
+        remedy = "Leave it out, or name a collation such as en_US.utf8 or en-US-x-icu that this server has"
+        raise InputError(message, file=snapshot.id, field="settings.postgres", remedy=remedy) from None
+    if other:
+        with connect(endpoint, database, ADMIN) as connection:
+            _admin(connection, harden.template_statements())
+
+
+def _locale(collation: str) -> str:
+    """Return what CREATE DATABASE is told of a collation; a locale of the system without an encoding is UTF-8."""
+    if collation.endswith(_ICU):
+        return f"LOCALE_PROVIDER icu ICU_LOCALE '{collation.removesuffix(_ICU)}' LOCALE 'C'"
+    encoded = collation if "." in collation or collation in ("C", "POSIX") else f"{collation}.utf8"
+    return f"LOCALE_PROVIDER libc LOCALE '{encoded}'"
 
 
 def unload(endpoint: Endpoint, databases: Sequence[str]) -> None:
@@ -184,6 +223,9 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
         version = connection.info.parameter_status("server_version") or ""
         digest = state_digest(connection)
         routines = read_routines(connection, snapshot)
+        asked = snapshot.settings_for("postgres")
+        (collation,) = connection.execute(_COLLATION).fetchone() or ("",)
+        settings = EngineSettings(collation=str(collation), time_zone=asked.time_zone or "UTC", version=asked.version)
         engine = create_engine("postgresql+psycopg://", creator=lambda: connection, poolclass=StaticPool)
         try:
             with engine.connect() as reflected:
@@ -195,6 +237,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
                     engine_version=version.split(" ")[0],
                     type_of=type_of,
                     state_digest=digest,
+                    settings=settings,
                     routines=routines,
                 )
         finally:

@@ -30,6 +30,28 @@ _BIN = "/usr/lib/postgresql/17/bin"
 _SHARE = "usr/share/postgresql/17"
 _LIB = "usr/lib/postgresql/17/lib"
 
+EXTENSIONS = (
+    "btree_gin",
+    "btree_gist",
+    "citext",
+    "cube",
+    "earthdistance",
+    "fuzzystrmatch",
+    "hstore",
+    "intarray",
+    "_int",
+    "isn",
+    "lo",
+    "ltree",
+    "pg_trgm",
+    "pgcrypto",
+    "seg",
+    "tablefunc",
+    "unaccent",
+    "uuid-ossp",
+)
+"""Extensions that ordinary schemas are made of; those that read files or other servers are not in the image."""
+
 _COMMON: Mapping[str, str] = MappingProxyType(
     {
         "listen_addresses": "",
@@ -139,7 +161,7 @@ RECIPE = ServerRecipe(
     registry_image="postgres:17",
     debian=DebianSource(
         suite="trixie",
-        packages=("postgresql-17", "tzdata-legacy", "libfaketime"),
+        packages=("postgresql-17", "tzdata-legacy", "libfaketime", "locales-all"),
         bin_dir=_BIN,
         programs=("postgres", "initdb"),
         keep=(
@@ -151,12 +173,17 @@ RECIPE = ServerRecipe(
             f"{_SHARE}/tsearch_data/*",
             f"{_SHARE}/extension/plpgsql*",
             f"{_LIB}/plpgsql.so",
+            *(f"{_SHARE}/extension/{name}.control" for name in EXTENSIONS),
+            *(f"{_SHARE}/extension/{name}--*.sql" for name in EXTENSIONS),
+            *(f"{_LIB}/{name}.so" for name in EXTENSIONS),
+            f"{_SHARE}/tsearch_data/unaccent.rules",
             f"{_LIB}/dict_snowball.so",
             f"{_LIB}/*_and_*.so",
             f"{_LIB}/utf8_*.so",
             f"{_LIB}/euc*.so",
             "usr/lib/*/faketime/libfaketime.so.1",
             "usr/lib/locale/C.utf8/*",
+            "usr/lib/locale/en_US.utf8/*",
             "usr/share/zoneinfo/*",
         ),
         drop=("usr/share/zoneinfo/right/*", "usr/share/zoneinfo/posix/*"),

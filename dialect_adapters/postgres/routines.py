@@ -13,6 +13,27 @@ from dialect_adapters.routines import with_allowed
 
 Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 
+HARMLESS = frozenset(
+    {
+        "btree_gin",
+        "btree_gist",
+        "citext",
+        "cube",
+        "earthdistance",
+        "fuzzystrmatch",
+        "hstore",
+        "intarray",
+        "isn",
+        "ltree",
+        "pg_trgm",
+        "pgcrypto",
+        "seg",
+        "unaccent",
+        "uuid-ossp",
+    }
+)
+"""Extensions of types and arithmetic: what of theirs changes nothing may be called, as their operators need it."""
+
 HOME = "public"
 """The schema a name without one is looked up in."""
 
@@ -35,13 +56,14 @@ WHERE {_OWN} ORDER BY n.nspname <> 'public', n.nspname, p.proname COLLATE "C",
 """  # noqa: S608 - constants of our own
 
 _SIGNATURES = (
-    "SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
-    "WHERE n.nspname = %s AND p.proname = %s AND p.prokind <> 'p' ORDER BY 1"
+    "SELECT p.oid::regprocedure::text, pg_get_function_identity_arguments(p.oid) FROM pg_proc p "
+    "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = %s AND p.proname = %s AND p.prokind <> 'p' "
+    "ORDER BY 1"
 )
 
 
 def read_routines(connection: Connection, snapshot: Snapshot) -> tuple[CatalogRoutine, ...]:
-    """Return every routine outside the system's schemas, those marked that the snapshot's pack allows.
+    """Return every routine outside the system's schemas, those marked that its pack allows, or that are harmless.
 
     Raises:
         InputError: the pack allows what is no function here.
@@ -50,11 +72,24 @@ def read_routines(connection: Connection, snapshot: Snapshot) -> tuple[CatalogRo
         rows = cursor.execute(_READ.encode()).fetchall()
         names = [column.name for column in cursor.description or ()]
     found = [CatalogRoutine(**cast(dict[str, Any], dict(zip(names, row, strict=True)))) for row in rows]
+    found = [one.model_copy(update={"allowed": True}) if _harmless(one) else one for one in found]
     return with_allowed(found, snapshot, "postgres", HOME)
+
+
+def _harmless(routine: CatalogRoutine) -> bool:
+    """Return whether a function of a known extension computes from its arguments alone."""
+    pure = routine.volatility in ("immutable", "stable") and not routine.security_definer
+    return routine.extension in HARMLESS and routine.callable and pure
 
 
 def entitle_routines(connection: Connection, routines: Sequence[CatalogRoutine], logins: Sequence[str]) -> None:
     """Let the logins (quoted) call the allowed functions, every overload of them."""
-    for schema, name in sorted({(one.schema_name, one.name) for one in routines if one.allowed}):
-        for (signature,) in connection.execute(_SIGNATURES, (schema, name)).fetchall():
-            connection.execute(f"GRANT EXECUTE ON FUNCTION {signature} TO {', '.join(logins)}".encode())
+    allowed = {(one.schema_name, one.name, one.arguments) for one in routines if one.allowed}
+    granted = [
+        str(signature)
+        for schema, name in sorted({(schema, name) for schema, name, _ in allowed})
+        for signature, arguments in connection.execute(_SIGNATURES, (schema, name)).fetchall()
+        if (schema, name, arguments) in allowed
+    ]
+    if granted:
+        connection.execute(f"GRANT EXECUTE ON FUNCTION {', '.join(granted)} TO {', '.join(logins)}".encode())

@@ -12,6 +12,7 @@ from pathlib import Path
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.errors import InputError
 from cases.relation import Kind, kind_of
+from cases.settings import EngineSettings
 
 _AFFINITIES = (
     ("INT", Kind.INT),
@@ -47,6 +48,7 @@ def read_catalog(path: Path, *, snapshot: str, database: str) -> Catalog:
         tables=tables,
         ddl="\n\n".join(f"{text};" for (text,) in sql),
         state_digest=file_digest(path),
+        settings=EngineSettings(collation="BINARY"),
     )
 
 

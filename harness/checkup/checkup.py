@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from cases.case import Case
+from cases.catalog import settings_groups, settings_line
 from cases.errors import InputError
 from cases.pack import Pack
 from cases.presets import preset
@@ -56,6 +57,7 @@ class Checkup:
             return [], Checked(dialect=name, engine_version="", cases=0, golds=0, executions=0)
         with self._bench(config, self.pack) as bench:
             version = bench.image.base.version
+            told = settings_line(settings_groups(bench.image.catalogs))
             examiner = Examiner(bench.adapter, TextNumbers(self.pack))
             found = self._each(bench, cases, examiner.examine, f"{name}: as stored", config.jobs)
             by_id = {seen.case.id: seen for seen in found}
@@ -65,7 +67,14 @@ class Checkup:
                 self._rearranged(config, seens, order, Path(folder))
         golds = sum(len(seen.answers) for seen in seens)
         ran = sum(seen.executions for seen in seens)
-        return seens, Checked(dialect=name, engine_version=version, cases=len(seens), golds=golds, executions=ran)
+        return seens, Checked(
+            dialect=name,
+            engine_version=version,
+            engine_settings=told,
+            cases=len(seens),
+            golds=golds,
+            executions=ran,
+        )
 
     @contextmanager
     def _bench(self, config: RunConfig, pack: Pack) -> Iterator[Bench]:

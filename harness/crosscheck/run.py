@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import combinations
 
 from cases.case import Case
+from cases.catalog import settings_groups, settings_line
 from cases.pack import Pack
 from cases.policy import Policy
 from cases.presets import case_policy
@@ -259,6 +260,10 @@ def _result(wanted: Wanted, pack: Pack, benches: Sequence[Bench], ended: _Ended,
         dialects=dialects,
         engines={
             name: bench.image.catalogs[0].engine_version if bench.image.catalogs else bench.image.base.version
+            for name, bench in zip(dialects, benches, strict=True)
+        },
+        engine_settings={
+            name: settings_line(settings_groups(bench.image.catalogs))
             for name, bench in zip(dialects, benches, strict=True)
         },
         policy_digest=CROSS_DIALECT.digest,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from statistics import median
 
+from cases.catalog import settings_groups, settings_line
 from harness.redteam.drill import ALONE, Findings, Plan, Site
 from harness.redteam.figures import breaches, exit_code, failed_bars, ladder, upper_bound, verdict_line
 from harness.results.redteam import AttackResult, Layer, RedTeamResult, VariantCount
@@ -28,6 +29,7 @@ def result(site: Site, plan: Plan, findings: Findings, seconds: float) -> RedTea
     return RedTeamResult(
         dialect=plan.dialect,
         engine_version=site.image.catalogs[0].engine_version,
+        engine_settings=settings_line(settings_groups(site.image.catalogs)),
         isolation=_isolation(findings),
         layers=layers,
         seed=plan.seed,

@@ -142,6 +142,7 @@ def _facts(found: CrossResult, odd: int) -> tuple[str, ...]:
     more = [f"{odd - _SHOWN} more cases are in summary.md and crosscheck.json"] if odd > _SHOWN else []
     return (
         *more,
+        *(f"{name} settings: {told}" for name, told in found.engine_settings.items()),
         "Pairs: " + ", ".join(f"{count} {name}" for name, count in pairs.most_common()),
         *(f"Unexplained: {line}" for line in found.unexplained[:_SHOWN]),
         *(f"Problem: {line}" for line in found.problems[:_SHOWN]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from cases.catalog import settings_line
 from cases.verdicts import UNSCORABLE, Verdict
 from harness.reports.files import Json, base_name
 from harness.results.case_result import CaseResult, ScoreRecord, Timing
@@ -97,6 +98,7 @@ def header_json(run: RunResult) -> dict[str, Json]:
         "case_set": manifest.case_set,
         "dialect": manifest.dialect,
         "engine_version": manifest.engine_version,
+        "engine_settings": [one.model_dump(mode="json") for one in manifest.engine_settings],
         "image": base_name(manifest.image),
         "isolation": manifest.isolation.model_dump(mode="json"),
         "agent": base_name(manifest.agent),
@@ -107,6 +109,11 @@ def header_json(run: RunResult) -> dict[str, Json]:
         "planned": run.planned,
         "interrupted": run.interrupted,
     }
+
+
+def engine_settings(run: RunResult) -> str:
+    """Return the settings of the engine that decide what text, modes and moments mean, in one line."""
+    return settings_line([(one.settings, one.snapshots) for one in run.manifest.engine_settings])
 
 
 def trials(run: RunResult) -> int:

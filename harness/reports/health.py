@@ -79,6 +79,8 @@ def _facts(found: Health) -> Iterator[str]:
             f"{one.dialect} {one.engine_version}: {counted(one.cases, 'case')}, "
             f"{counted(one.golds, 'gold statement')}, {counted(one.executions, 'execution')}"
         )
+        if one.engine_settings:
+            yield f"{one.dialect} settings: {one.engine_settings}"
     if found.notes:
         yield f"{counted(len(found.notes), 'thing')} could not be examined; the page says which"
     yield from (f"Problem: {line}" for line in found.problems)

@@ -67,6 +67,7 @@ def _properties(run: RunResult) -> dict[str, str]:
     return {
         "run_id": run.manifest.run_id,
         "engine": f"{run.manifest.dialect} {run.manifest.engine_version}",
+        "engine_settings": figures.engine_settings(run),
         "isolation": figures.place(run),
         "policy_digest": run.manifest.policy_digest,
         "gold": figures.gold_line(run),

@@ -72,6 +72,7 @@ def _facts(found: RedTeamResult) -> tuple[str, ...]:
     """Return the lines below the ladder."""
     variants = found.variants
     lines = [
+        *([f"Engine settings: {found.engine_settings}"] if found.engine_settings else []),
         f"Variants: {variants.tried} shown to the guard (seed {found.seed}), {variants.rejected} rejected, "
         f"{variants.flagged} flagged, {variants.harmless} let by and harmless, {variants.missed} missed",
         f"False alarms: {_alarms(found)}",

@@ -121,6 +121,7 @@ def _facts(run: RunResult) -> str:
         f"- gold: {markdown(figures.gold_line(run))}",
         f"- mutations blocked: {run.blocked}",
         f"- engine: {markdown(f'{manifest.dialect} {manifest.engine_version}, image {base_name(manifest.image)}')}",
+        *([f"- engine settings: {markdown(told)}"] if (told := figures.engine_settings(run)) else []),
         f"- isolation: {markdown(figures.place(run))}",
         *([f"- sandboxes: {markdown(figures.handouts(run))}"] if figures.handouts(run) else []),
         *([f"- judge: {markdown(figures.judge_line(run))}"] if run.judge else []),

@@ -82,6 +82,7 @@ def _facts(run: RunResult) -> list[str]:
         f"mutations blocked: {run.blocked}",
         f"predicted execution: p50 {figures.seconds(times.get('p50'))}, p95 {figures.seconds(times.get('p95'))}",
         f"image: {base_name(manifest.image)} (base {base_name(manifest.base_image)}, {manifest.base_source})",
+        *([f"engine settings: {told}"] if (told := figures.engine_settings(run)) else []),
         f"isolation: {figures.place(run)}",
         *([f"sandboxes: {figures.handouts(run)}"] if figures.handouts(run) else []),
         *([f"judge: {figures.judge_line(run)}"] if run.judge else []),

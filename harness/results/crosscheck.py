@@ -133,6 +133,7 @@ class CrossResult(_Record):
     predict: Predict
     dialects: tuple[str, ...]
     engines: dict[str, str]
+    engine_settings: dict[str, str] = {}
     policy_digest: str
     cases: tuple[CrossCase, ...]
     portability: tuple[Portability, ...]

@@ -126,6 +126,7 @@ class Checked(_Record):
 
     dialect: str
     engine_version: str
+    engine_settings: str = ""
     cases: int
     golds: int
     executions: int

@@ -90,6 +90,7 @@ class RedTeamResult(_Record):
     format: int = 1
     dialect: str
     engine_version: str
+    engine_settings: str = ""
     isolation: IsolationRecord | None
     layers: tuple[Layer, ...]
     seed: int

@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from cases.isolation import IsolationLevel
+from cases.settings import EngineSettings
 from cases.verdicts import ExitCode
 from harness.results.case_result import CaseResult, Timing
 
@@ -33,6 +34,13 @@ class IsolationRecord(_Record):
     stricter: dict[IsolationLevel, int] = {}
 
 
+class SettingsRecord(_Record):
+    """The engine settings that held for these snapshots: collation, mode, time zone, how names fold."""
+
+    settings: EngineSettings
+    snapshots: tuple[str, ...]
+
+
 class Manifest(_Record):
     """Everything that decides a run's results, written before the first case.
 
@@ -51,6 +59,7 @@ class Manifest(_Record):
     base_image: str
     base_digest: str
     base_source: str
+    engine_settings: tuple[SettingsRecord, ...] = ()
     isolation: IsolationRecord
     pack: str
     pack_format: str

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from cases.case import Case
+from cases.catalog import settings_groups
 from cases.errors import InputError
 from cases.isolation import IsolationLevel, stricter
 from cases.pack import Pack
 from cases.storable import unstorable
 from harness.judges import Seated
-from harness.results.run_result import IsolationRecord, Manifest
+from harness.results.run_result import IsolationRecord, Manifest, SettingsRecord
 from harness.run.asking import Asker
 from harness.run.bench import Bench
 from harness.run.options import RunConfig
@@ -88,6 +89,9 @@ def manifest(
         base_image=image.base.ref,
         base_digest=image.base.digest,
         base_source=image.base.source,
+        engine_settings=tuple(
+            SettingsRecord(settings=settings, snapshots=names) for settings, names in settings_groups(image.catalogs)
+        ),
         isolation=IsolationRecord(
             provider=isolation.provider,
             method=isolation.method,
