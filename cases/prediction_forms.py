@@ -6,6 +6,7 @@ and lead to different questions the file is refused until its name says which is
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,20 +14,26 @@ from pathlib import Path
 from typing import Any
 
 from cases.case import Prediction
+from cases.columns import Guess, guess
 from cases.errors import InputError
 from cases.faults import Faults
+from cases.formats.foreign import text_of
 from cases.formats.json_rows import first_keys, object_rows
 from cases.formats.toolkit import answer_of, pipelines_of, record_id
 from cases.pack import Pack, PackRow
-from cases.paths import asks
-from cases.reading import parse_json, read_text, starts_with
+from cases.reading import Record, json_lines, json_records, parse_json, read_text, starts_with
+from cases.tables import DELIMITED, EXCEL, SHEET, TableRow, choices, read_table
 
 BIRD_MARK = "\t----- bird -----\t"
 ROWS, IDS = "rows", "ids"
 """What behind FILE# says how predictions are joined: by the place of their rows, or by their ids."""
 
 _LINES = (".txt", ".sql")
+_FIELDS = ("dialect", "trial", "route", "tokens", "cost")
+_ROLES = ("id", "row", "question", "sql", "database", *_FIELDS)
 _DATABASE = re.compile(r"[A-Za-z_][\w.-]*")
+
+_log = logging.getLogger("sqlassay.packs")
 
 Read = Callable[[Path, str, Pack], tuple[Prediction, ...]]
 
@@ -39,38 +46,39 @@ class Answer:
     fields: Mapping[str, Any] = field(default_factory=dict)
     database: str = ""
     line: int | None = None
-
-
-def named_part(path: Path) -> tuple[Path, str]:
-    """Return a file and what is named behind it: FILE#PART; the part may hold slashes, the file's own name a #."""
-    whole = str(path)
-    if asks(path.exists):
-        return path, ""
-    places = [place for place, letter in enumerate(whole) if letter == "#"]
-    for place in reversed(places):
-        if asks(Path(whole[:place]).is_file):
-            return Path(whole[:place]), whole[place + 1 :]
-    return (Path(whole[: places[0]]), whole[places[0] + 1 :]) if places else (path, "")
+    question: str = ""
 
 
 def foreign_form(path: Path) -> Read | None:
     """Return what reads a prediction file that is not in our own form, None where it is; never raises."""
-    if path.suffix in _LINES:
+    suffix = path.suffix.lower()
+    if suffix in _LINES:
         return _by_line
+    if suffix in (*DELIMITED, *EXCEL):
+        return _by_table
     if {"predictions", "db_id"} <= first_keys(path):
         return _by_pipeline
-    return _by_key if _is_map(path) else None
-
-
-def _is_map(path: Path) -> bool:
-    """Return True for one JSON object of ids or numbers with their statements; our own lines have field names."""
-    if not starts_with(path, b"{"):
-        return False
     try:
-        value = parse_json(read_text(path), path)
+        first, more = _first(path)
     except InputError:
-        return False
-    return isinstance(value, dict) and "case_id" not in value
+        return None  # our own reader says what is wrong with it
+    if not isinstance(first, dict) or "case_id" in first:
+        return None
+    if more or starts_with(path, b"["):
+        return _by_table
+    lists = any(isinstance(value, list) for value in first.values())
+    return _by_table if lists or ("sql" in first and "id" in first) else _by_key
+
+
+def _first(path: Path) -> tuple[object, bool]:
+    """Return the first JSON value of a file, and whether others follow it."""
+    if starts_with(path, b"["):
+        return next(iter(json_records(path)), Record(1, None)).value, False
+    try:
+        return parse_json(read_text(path), path), False
+    except InputError:
+        lines = json_lines(path)
+        return next(lines, Record(1, None)).value, True
 
 
 def rows_of(pack: Pack) -> Sequence[PackRow]:
@@ -107,7 +115,7 @@ def by_key(answers: Sequence[Answer], pack: Pack, path: Path, named: str = "") -
         found = readings[named]
         if isinstance(found, InputError):
             raise found
-        return _tied(zip(answers, [choices[0] for choices in found], strict=True), path)
+        return _tied(zip(answers, [fits[0] for fits in found], strict=True), path)
     fitting = {name: found for name, found in readings.items() if not isinstance(found, InputError)}
     if not fitting:
         digits = all(answer.key.isdecimal() for answer in answers)
@@ -117,10 +125,10 @@ def by_key(answers: Sequence[Answer], pack: Pack, path: Path, named: str = "") -
             if len(other) > 1 or one[0] is not other[0]:
                 raise _two_readings(path, answer, one[0], other)
     chosen = next(iter(fitting.values()))
-    for answer, choices in zip(answers, chosen, strict=True):
-        if len(choices) > 1:
-            raise _stands_twice(path, answer, choices)
-    return _tied(zip(answers, [choices[0] for choices in chosen], strict=True), path)
+    for answer, fits in zip(answers, chosen, strict=True):
+        if len(fits) > 1:
+            raise _stands_twice(path, answer, fits)
+    return _tied(zip(answers, [fits[0] for fits in chosen], strict=True), path)
 
 
 def _reading(
@@ -167,11 +175,19 @@ def _tied(pairs: Any, path: Path) -> tuple[Prediction, ...]:
     """Return the predictions of the rows that are cases, one a case, trial and dialect."""
     faults = Faults()
     found: list[Prediction] = []
+    seen: set[tuple[str, int, str | None]] = set()
     for answer, row in pairs:
         if row.kept:
             value = {**answer.fields, "case_id": row.id}
             made = faults.validate(Prediction, value, file=path, line=lambda _place, at=answer.line: at)  # type: ignore[misc]
-            found += [made] if made is not None else []
+            if made is None:
+                continue
+            key = (made.case_id, made.trial, made.dialect)
+            if key in seen:
+                message = f"case '{made.case_id}' is predicted twice in trial {made.trial}"
+                faults.add(InputError(message, file=path, line=answer.line, remedy="Keep one, or number the trials"))
+            seen.add(key)
+            found.append(made)
     faults.check()
     return tuple(found)
 
@@ -226,6 +242,91 @@ def _statement(key: str, value: object) -> Answer:
         return Answer(key, {"sql": None})
     sql, _, database = value.partition(BIRD_MARK)
     return Answer(key, {"sql": sql.strip() or None}, database.strip())
+
+
+def _by_table(path: Path, named: str, pack: Pack) -> tuple[Prediction, ...]:
+    """Return the predictions of a table, its columns guessed: by their ids, by the numbers of rows, or row by row.
+
+    Raises:
+        InputError: no column of statements, ids of other questions, or another number of rows than the pack's.
+    """
+    chosen = {} if named in (ROWS, IDS) else choices(named)
+    if named and not chosen:
+        _only(path, named, ROWS, IDS, "sql=COLUMN")
+    table = read_table(path, sheet=chosen.get(SHEET))
+    found = guess(table, _ROLES, ("sql",), chosen)
+    _log.warning("columns of %s", found.told(table))
+    answers = [_answer(row, found) for row in table.rows]
+    keyed = all(answer.key for answer in answers) and bool(answers)
+    if keyed and named != ROWS:
+        if "row" in found.columns and "id" not in found.columns:
+            return by_key(answers, pack, path, named)
+        return _by_ids(answers, pack, path, named)
+    rows = rows_of(pack)
+    if len(answers) != len(rows):
+        message = f"{len(answers)} rows for {len(rows)} questions of pack '{pack.name}', and no column of ids"
+        raise InputError(message, file=path, remedy=f"Add a column case_id, or name it: {path.name}#id=COLUMN")
+    _same_questions(answers, pack, path)
+    return by_place(answers, pack, path)
+
+
+def _answer(row: TableRow, found: Guess) -> Answer:
+    """Return one row of a table as an answer."""
+    cells = {role: row.cells.get(column) for role, column in found.columns.items()}
+    key = cells.get("id") if cells.get("id") is not None else cells.get("row")
+    sql = cells["sql"]
+    fields = {role: cells[role] for role in _FIELDS if cells.get(role) is not None}
+    return Answer(
+        text_of(key),
+        {**fields, "sql": sql if sql is None or isinstance(sql, str) else str(sql)},
+        text_of(cells.get("database")),
+        row.line,
+        text_of(cells.get("question")),
+    )
+
+
+def _by_ids(answers: Sequence[Answer], pack: Pack, path: Path, named: str) -> tuple[Prediction, ...]:
+    """Return answers by their column of ids; ids that stand twice are joined row by row where all rows are there.
+
+    Raises:
+        InputError: one of two questions of the same id is meant, or the answer is to another question than its id's.
+    """
+    rows = rows_of(pack)
+    if [answer.key for answer in answers] == [row.id for row in rows]:
+        return by_place(answers, pack, path)
+    by_id: dict[str, list[PackRow]] = {}
+    for row in rows:
+        by_id.setdefault(row.id, []).append(row)
+    pairs = []
+    for answer in answers:
+        # One of an unknown id is a stranger, which the caller refuses or leaves out.
+        choice = by_id.get(answer.key, [PackRow(answer.key, answer.database)])
+        fitting = [row for row in choice if answer.database in ("", row.database)]
+        if not fitting:
+            raise _misaligned(path, answer, f"prediction '{answer.key}'", choice[0])
+        if len(fitting) > 1 and named != IDS:
+            raise _stands_twice(path, answer, fitting)
+        pairs.append((answer, fitting[0]))
+    _same_questions(answers, pack, path)
+    return _tied(pairs, path)
+
+
+def _same_questions(answers: Sequence[Answer], pack: Pack, path: Path) -> None:
+    """Refuse answers that repeat the question of another case than the one they would be joined to."""
+    rows = rows_of(pack)
+    asked = {case.id: _said(case.question) for case in pack.cases}
+    known = {question: case_id for case_id, question in asked.items() if question}
+    for number, answer in enumerate(answers):
+        case_id = answer.key or (rows[number].id if number < len(rows) else "")
+        other = known.get(_said(answer.question))
+        if other is not None and asked.get(case_id, asked[other]) != asked[other]:
+            message = f"the prediction of case '{case_id}' repeats the question of case '{other}': misaligned"
+            raise InputError(message, file=path, line=answer.line, remedy="Take the ids of these questions")
+
+
+def _said(question: str) -> str:
+    """Return a question without what copies of it differ by."""
+    return " ".join(question.lower().split())
 
 
 def _only(path: Path, named: str, *known: str) -> None:

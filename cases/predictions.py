@@ -11,8 +11,9 @@ from cases.compact import settle
 from cases.errors import InputError
 from cases.faults import Faults
 from cases.pack import Pack
-from cases.prediction_forms import IDS, ROWS, foreign_form, named_part, rows_of
+from cases.prediction_forms import IDS, ROWS, foreign_form, rows_of
 from cases.reading import Record, json_records
+from cases.tables import named_part
 
 NAMED = 10
 

@@ -9,7 +9,10 @@ from cases.pack import Pack
 
 
 class Format(Protocol):
-    """A way to write cases down. Registered under `sqlassay.formats`; one with `fallback = True` is asked last."""
+    """A way to write cases down, registered under `sqlassay.formats`.
+
+    Those with a `fallback` are asked last, in the order of its number.
+    """
 
     name: str
 

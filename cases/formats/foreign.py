@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +38,7 @@ class ForeignRow:
     cleanup_sql: Sqls = field(default_factory=dict)
     reason: str = ""
     predictions: tuple[Prediction, ...] = ()
+    order_required: bool | None = None
     chosen: bool = True
 
 
@@ -64,18 +65,8 @@ def pack_of(data: DataSet) -> Pack:
     """
     found = _databases(data)
     snapshots, ids = snapshots_of(found.values())
-    cases: list[Case] = []
-    left_out: list[str] = list(data.notes)
-    seen: set[str] = set()
-    rows: list[PackRow] = []
-    for row in data.rows:
-        case, reason = _case(row, ids.get(row.database, ()), seen) if row.chosen else (None, "")
-        rows.append(PackRow(row.id, row.database, case is not None))
-        if case is None and row.chosen:
-            left_out.append(f"row {row.id} was left out: {reason}")
-        elif case is not None:
-            seen.add(case.id)
-            cases.append(case)
+    judged = judge_rows(data.rows, ids)
+    cases, rows, left_out = judged.cases, judged.rows, (*data.notes, *judged.left_out)
     if any(row.chosen for row in data.rows) and not found:
         raise no_databases(data.path, data.folders)
     if not cases:
@@ -86,17 +77,43 @@ def pack_of(data: DataSet) -> Pack:
         name=data.name,
         path=data.path,
         digest=case_set_digest(cases, {}, {}),
-        cases=tuple(cases),
+        cases=cases,
         snapshots=snapshots,
         settings=data.settings,
         format=data.format,
-        inline_predictions=tuple(
-            one for row, place in zip(data.rows, rows, strict=True) if place.kept for one in row.predictions
-        ),
+        inline_predictions=judged.predictions,
         files=data.files,
-        left_out=tuple(left_out),
-        rows=tuple(rows),
+        left_out=left_out,
+        rows=rows,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRows:
+    """Which rows are cases: those, every row's place, what the rows predict themselves, and a line for each other."""
+
+    cases: tuple[Case, ...]
+    rows: tuple[PackRow, ...]
+    predictions: tuple[Prediction, ...]
+    left_out: tuple[str, ...]
+
+
+def judge_rows(found: Sequence[ForeignRow], snapshots: Mapping[str, Sequence[str]]) -> JudgedRows:
+    """Return the rows that can be judged as cases; `snapshots` are each database's, the real one first."""
+    cases: list[Case] = []
+    left_out: list[str] = []
+    seen: set[str] = set()
+    rows: list[PackRow] = []
+    for row in found:
+        case, reason = _case(row, snapshots.get(row.database, ()), seen) if row.chosen else (None, "")
+        rows.append(PackRow(row.id, row.database, case is not None))
+        if case is None and row.chosen:
+            left_out.append(f"row {row.id} was left out: {reason}")
+        elif case is not None:
+            seen.add(case.id)
+            cases.append(case)
+    predictions = (one for row, place in zip(found, rows, strict=True) if place.kept for one in row.predictions)
+    return JudgedRows(tuple(cases), tuple(rows), tuple(predictions), tuple(left_out))
 
 
 def _databases(data: DataSet) -> dict[str, Found]:
@@ -122,6 +139,7 @@ def _case(row: ForeignRow, snapshots: Sequence[str], seen: set[str]) -> tuple[Ca
             difficulty=row.difficulty or None,
             tags=row.tags,
             query_type=row.query_type,
+            order_required=row.order_required,
             setup_sql=row.setup_sql,
             eval_query=row.eval_query,
             cleanup_sql=row.cleanup_sql,

@@ -12,6 +12,7 @@ from cases.extensions import installed, load
 from cases.formats.contract import Format
 from cases.pack import Pack
 from cases.paths import asks
+from cases.tables import named_part
 
 _log = logging.getLogger("sqlassay.packs")
 
@@ -50,7 +51,7 @@ def find_pack(name: str) -> Path:
         InputError: neither; the remedy lists the names.
     """
     path = Path(name)
-    there, ours = asks(path.exists), name in own_packs()
+    there, ours = asks(named_part(path)[0].exists), name in own_packs()
     if there and not ours:
         return path
     if there and any(asks(partial(pack_format(form).detect, path)) for form in names()):
@@ -83,7 +84,7 @@ def _reader(path: Path, named: str | None) -> Format:
     if named is not None:
         return pack_format(named)
     # The readers that take nearly any file of their kind ask last.
-    for name in sorted(names(), key=lambda name: (getattr(pack_format(name), "fallback", False), name)):
+    for name in sorted(names(), key=lambda name: (int(getattr(pack_format(name), "fallback", 0)), name)):
         if pack_format(name).detect(path):
             return pack_format(name)
     remedy = f"Name the format: {', '.join(names())}; a folder needs a pack.yaml"

@@ -36,7 +36,7 @@ class SkillFormat:
     """Reads the Skill's dataset JSON and config."""
 
     name = "skill"
-    fallback = True  # it takes any JSON, so that a malformed dataset is told what is wrong with it
+    fallback = 2  # it takes any JSON, so that a malformed dataset is told what is wrong with it
 
     def detect(self, path: Path) -> bool:
         """Return True for a dataset JSON, a config that names one, or a folder that holds one dataset."""

@@ -34,8 +34,8 @@ def command() -> None:
 def build(pack: str | None, uri: str | None, tables: str | None, out: Path | None, **options: str | None) -> int:
     """Build the snapshot image of PACK for one dialect; nothing happens where it is up to date.
 
-    With --from, a database that is in use becomes the data of a new pack: postgresql://USER@HOST/DATABASE or
-    mysql://USER@HOST/DATABASE is read once, in one read-only transaction, into --out DIR.
+    With --from, a database becomes the data of a new pack in --out DIR: a live one (postgresql://USER@HOST/DATABASE or
+    mysql://USER@HOST/DATABASE, read once, in one read-only transaction), a SQLite file, or a dump.
     """
     if uri is not None:
         return _take(uri, tables, out, pack)
@@ -68,18 +68,22 @@ def build(pack: str | None, uri: str | None, tables: str | None, out: Path | Non
 
 
 def _take(uri: str, tables: str | None, out: Path | None, pack: str | None) -> int:
-    """Take a live database into a folder that is a pack but for its cases."""
+    """Take a person's data into a new pack with one first question."""
     from harness.store.output import note
-    from harness.taking import take
+    from harness.taking.pack import plan_pack, write_plan
 
     if out is None or pack is not None:
         raise click.UsageError("--from URI takes --out DIR, and no PACK")
-    taken = take(uri, out, tables=tuple(name.strip() for name in (tables or "").split(",") if name.strip()))
+    chosen = tuple(name.strip() for name in (tables or "").split(",") if name.strip())
+    started = write_plan(plan_pack(uri), out, tables=chosen)
+    taken = started.taken
     note(out)
     for line in taken.notes:
         click.echo(line)
-    click.echo(f"took {counted(taken.tables, 'table')}, {taken.rows:,} row{'' if taken.rows == 1 else 's'} into {out}")
-    click.echo(f"Next: write your questions into {out / 'cases.jsonl'}, then: sqlassay run {out}")
+    rows = "" if taken.rows is None else f", {counted(taken.rows, 'row')}"
+    click.echo(f"took {counted(len(taken.tables), 'table')}{rows} into {out}")
+    click.echo(f"Your questions go into {out / 'cases.jsonl'}; `sqlassay init` takes a table of them")
+    click.echo(f"Next: {started.following}")
     return 0
 
 

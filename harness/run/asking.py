@@ -12,8 +12,8 @@ from typing import Any
 from cases.case import Case, Prediction
 from cases.errors import InputError
 from cases.pack import Pack
-from cases.prediction_forms import named_part
 from cases.predictions import check_known, predictions_of
+from cases.tables import named_part
 from harness.agents.callable import START_SECONDS, CallableAgent
 from harness.agents.contract import Agent
 from harness.agents.file import FileAgent

@@ -15,7 +15,7 @@ from dialect_adapters.contract import Endpoint, Mode
 from dialect_adapters.mysql import session as mysql
 from dialect_adapters.postgres import session as postgres
 from dialect_adapters.registry import adapter
-from harness.taking import take
+from harness.taking.pack import plan_pack, write_plan
 from sandboxes.opening import open_provider
 
 ADDRESSES = {
@@ -56,7 +56,8 @@ def test_every_row_comes_back(tmp_path: Path, dialect: str) -> None:
         image = provider.prepare(engine, pack.snapshots, lambda _line: None)
         sandbox = provider.start(engine, image, Mode.READ, "taking")
         database = image.catalog(pack.snapshots[0].id).database
-        taken = take(address(dialect, sandbox.endpoint, database), tmp_path / "live")
+        uri = address(dialect, sandbox.endpoint, database)
+        taken = write_plan(plan_pack(uri), tmp_path / "live").taken
     finally:
         provider.close()
     again = load_pack(tmp_path / "live")
@@ -72,14 +73,14 @@ def test_every_row_comes_back(tmp_path: Path, dialect: str) -> None:
     [
         ("sqlite:///x.db", "no live database is taken from 'sqlite'"),
         ("oracle://u:secret@h/d", "no live database is taken from 'oracle'"),
-        ("what", "not a connection URI"),
+        ("what", "no source of data that is known here.*a SQLite file"),
         ("postgresql://u:secret@h", "the URI names no database"),
     ],
 )
 def test_wrong_uri_is_one_clear_line(tmp_path: Path, uri: str, fault: str) -> None:
     """What is wrong is said without the URI, and no folder is left."""
     with pytest.raises(InputError, match=fault) as caught:
-        take(uri, tmp_path / "new")
+        write_plan(plan_pack(uri), tmp_path / "new")
     assert "secret" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -88,7 +89,7 @@ def test_server_that_does_not_answer(tmp_path: Path) -> None:
     """Nobody listens there: one line, without the password, and no folder."""
     uri = f"postgresql://u:s3cr3t@/d?host={tmp_path}"
     with pytest.raises(InfrastructureError, match="database 'd' cannot be read") as caught:
-        take(uri, tmp_path / "new")
+        write_plan(plan_pack(uri), tmp_path / "new")
     assert "s3cr3t" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -97,4 +98,4 @@ def test_full_folder_stays(tmp_path: Path) -> None:
     """Nothing that exists is overwritten."""
     (tmp_path / "mine").touch()
     with pytest.raises(InputError, match="something is there already"):
-        take("postgresql://u@h/d", tmp_path)
+        write_plan(plan_pack("postgresql://u@h/d"), tmp_path)

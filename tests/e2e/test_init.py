@@ -1,0 +1,171 @@
+"""`sqlassay init DIR --from SOURCE` makes a pack that runs: data, questions and predictions as people have them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from cases.errors import InputError
+from cases.formats.registry import load_pack
+from cases.predictions import read_predictions
+from harness.cli.init_command import command
+from harness.cli.main import cli
+from harness.taking.pack import plan_pack, write_plan
+from harness.taking.registry import SOURCES, source_of
+
+QUESTIONS = (
+    "Nr;Frage;SQL\n1;Wie viele Kunden?;SELECT COUNT(*) FROM customers\n2;Namen?;SELECT id, name FROM customers\n"
+)
+PREDICTIONS = 'id,answer\n1,SELECT COUNT(id) FROM customers\n2,"SELECT id, name FROM customers WHERE id = 1"\n'
+
+DUMPS = {
+    "pg.sql": ("postgres", "--\n-- PostgreSQL database dump\n--\n\nCREATE TABLE public.t (n integer);\n"),
+    "my.sql": ("mysql", "-- MySQL dump 10.13  Distrib 8.4\nCREATE TABLE `t` (\n  `n` int\n);\n"),
+    "maria.sql": (
+        "mariadb",
+        "/*M!999999\\- enable the sandbox mode */ \n-- MariaDB dump 10.19\nCREATE TABLE `t` (n int);\n",
+    ),
+    "lite.sql": ("sqlite", "PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE t (n INTEGER);\nCOMMIT;\n"),
+}
+
+
+def shop(path: Path) -> Path:
+    """Write a small SQLite database."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);"
+            "INSERT INTO customers VALUES (1, 'Ada'), (2, 'Grace');"
+        )
+    return path
+
+
+def invoked(*arguments: object) -> Result:
+    """Run the command; its faults are raised."""
+    return CliRunner().invoke(command, [str(one) for one in arguments], standalone_mode=False, catch_exceptions=False)
+
+
+@pytest.mark.jail
+def test_data_questions_and_predictions_become_a_pack_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command that is named next works as it is, and judges the predictions that were brought."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.csv").write_text(QUESTIONS, encoding="utf-8-sig")
+    (tmp_path / "p.csv").write_text(PREDICTIONS)
+    told = invoked("new", "--from", shop(tmp_path / "shop.db"), "--questions", "q.csv", "--predictions", "p.csv").output
+    assert "columns of q.csv (separated by semicolon): id = Nr, gold = SQL, question = Frage" in told
+    assert "wrote 1 table, 2 cases, 2 predictions to new" in told
+    assert told.splitlines()[-1] == "Next: sqlassay run new"
+    ran = CliRunner().invoke(cli, told.splitlines()[-1].split()[2:], standalone_mode=False)
+    assert "execution_accuracy 0.500 (1 of 2 scorable cases match)" in ran.output
+    assert ran.return_value == 0
+
+
+@pytest.mark.jail
+@pytest.mark.parametrize("questions", [True, False])
+def test_what_is_named_next_works_without_predictions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, questions: bool
+) -> None:
+    """A pack without predictions is checked; one without questions has a first one, with its answer."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "q.csv").write_text(QUESTIONS)
+    given = ["--questions", "q.csv"] if questions else []
+    line = invoked("new", "--from", shop(tmp_path / "shop.db"), *given).output.splitlines()[-1]
+    assert line == f"Next: sqlassay {'check-cases' if questions else 'run'} new"
+    ran = CliRunner().invoke(cli, line.split()[2:], standalone_mode=False)
+    assert ran.return_value == 0
+
+
+def test_a_dry_run_writes_nothing_and_shows_the_guess(tmp_path: Path) -> None:
+    """What would be written is said with the first rows as they were understood."""
+    (tmp_path / "q.csv").write_text(QUESTIONS)
+    source = shop(tmp_path / "shop.db")
+    told = invoked(tmp_path / "new", "--from", source, "--questions", tmp_path / "q.csv", "--dry-run").output
+    assert "  id: 1, gold: SELECT COUNT(*) FROM customers, question: Wie viele Kunden?" in told
+    assert "a SQLite file, 2 cases, 0 predictions, gold for sqlite" in told
+    assert told.endswith("Nothing was written: add --yes to go on\n")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("name", DUMPS)
+def test_dumps_are_known_by_their_heads(tmp_path: Path, name: str, *, packed: bool) -> None:
+    """Each tool's dump becomes a script of its own engine, unpacked where it was packed, with a first question."""
+    dialect, text = DUMPS[name]
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    started = write_plan(plan_pack(str(path)), tmp_path / "new")
+    pack = load_pack(tmp_path / "new")
+    assert list(pack.snapshot("data").scripts) == [dialect]
+    assert pack.snapshot("data").scripts[dialect][0].read_text() == text
+    assert list(pack.cases[0].gold) == [dialect]
+    assert read_predictions(tmp_path / "new" / "predictions.jsonl")[0].sql == pack.cases[0].gold[dialect][0]
+    engine = "" if dialect == "sqlite" else f" --dialect {dialect}"
+    assert started.following == f"sqlassay run {tmp_path / 'new'}{engine}"
+
+
+def test_gold_is_of_the_source_unless_somebody_says(tmp_path: Path) -> None:
+    """A plain column of SQL is written in the source's dialect, in the one named, or in that of its column's name."""
+    (tmp_path / "pg.sql").write_text(DUMPS["pg.sql"][1])
+    (tmp_path / "q.csv").write_text("question,sql\nHow many?,SELECT 1\n")
+    (tmp_path / "own.csv").write_text("question,mysql,sqlite\nHow many?,SELECT 1,SELECT 2\n")
+    source = str(tmp_path / "pg.sql")
+    assert plan_pack(source, questions=tmp_path / "q.csv").cases[0].gold == {"postgres": ("SELECT 1",)}
+    named = plan_pack(source, questions=tmp_path / "q.csv", dialect="mysql")
+    assert named.cases[0].gold == {"mysql": ("SELECT 1",)}
+    own = plan_pack(source, questions=tmp_path / "own.csv")
+    assert own.cases[0].gold == {"mysql": ("SELECT 1",), "sqlite": ("SELECT 2",)}
+
+
+def test_what_cannot_be_taken_is_one_clear_line(tmp_path: Path) -> None:
+    """An unknown source lists the known ones; predictions need questions; nothing that exists is overwritten."""
+    with pytest.raises(InputError, match="no source of data that is known here.*a SQLite file; a dump of pg_dump"):
+        plan_pack(str(tmp_path / "nothing"))
+    with pytest.raises(InputError, match="predictions answer questions, and none are named"):
+        plan_pack(str(shop(tmp_path / "shop.db")), predictions=tmp_path / "p.csv")
+    (tmp_path / "q.csv").write_text("db,question,sql\na,How many?,SELECT 1\nb,How many?,SELECT 1\n")
+    with pytest.raises(InputError, match="the questions are of 2 databases, a source is one"):
+        plan_pack(str(tmp_path / "shop.db"), questions=tmp_path / "q.csv")
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "mine").touch()
+    with pytest.raises(InputError, match="something is there already"):
+        write_plan(plan_pack(str(tmp_path / "shop.db")), tmp_path / "new")
+    with pytest.raises(InputError, match="a file is taken whole"):
+        write_plan(plan_pack(str(tmp_path / "shop.db")), tmp_path / "other", tables=("customers",))
+
+
+def test_sources_are_told_apart(tmp_path: Path) -> None:
+    """Exactly one kind of source recognises each thing that can be taken."""
+    named = [str(shop(tmp_path / "shop.db")), "postgresql://u@h/d"]
+    for name, (_, text) in DUMPS.items():
+        (tmp_path / name).write_text(text)
+        named.append(str(tmp_path / name))
+    for one in named:
+        assert sum(kind.recognises(one) for kind in SOURCES) == 1
+        assert source_of(one).recognises(one) is True
+
+
+def test_questions_in_json_keep_all_they_say(tmp_path: Path) -> None:
+    """Gold by dialect, alternatives, evidence and tags of a JSON list are the case's."""
+    row = {
+        "id": 7,
+        "question": "How many?",
+        "gold": {"postgresql": ["SELECT 1", "SELECT 2"]},
+        "hint": "n",
+        "tags": ["x"],
+    }
+    (tmp_path / "q.json").write_text(json.dumps([row]))
+    case = plan_pack(str(shop(tmp_path / "shop.db")), questions=tmp_path / "q.json").cases[0]
+    assert (case.id, case.gold, case.evidence, case.tags) == (
+        "7",
+        {"postgres": ("SELECT 1", "SELECT 2")},
+        "n",
+        ("x",),
+    )
