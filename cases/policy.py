@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-POLICY_VERSION = 2
+POLICY_VERSION = 3
 
 ColumnName = Annotated[str, Field(min_length=1)]
 
@@ -26,6 +26,7 @@ class Policy(BaseModel):
     multiplicity: Literal["bag", "set"] = "bag"
     columns: Literal["position", "name", "any"] = "position"
     extra_columns: Literal["forbid", "allow"] = "forbid"
+    max_extra_columns: int = Field(default=3, ge=0)
     required_columns: tuple[int, ...] | None = None
     ignore_columns: tuple[ColumnName, ...] = ()
     names: Literal["ignore", "match"] = "ignore"
@@ -78,6 +79,7 @@ class PolicyOverrides(BaseModel):
     multiplicity: Literal["bag", "set"] | None = None
     columns: Literal["position", "name", "any"] | None = None
     extra_columns: Literal["forbid", "allow"] | None = None
+    max_extra_columns: int | None = Field(default=None, ge=0)
     required_columns: tuple[int, ...] | None = None
     ignore_columns: tuple[ColumnName, ...] | None = None
     names: Literal["ignore", "match"] | None = None

@@ -12,24 +12,31 @@ from cases.presets import case_policy
 from harness.change import compare_states
 from harness.desk import Desk
 from harness.results.evidence import Execution, GoldAnswer
+from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import GOLD_LOST, Comparison, distance
 from harness.verdict import GoldRows, credited, judge_rows
 
 
 def closest(
-    case: Case, gold: Sequence[GoldAnswer], predicted: Outcome | None, policy: Policy, snapshot_id: str, desk: Desk
+    case: Case,
+    gold: Sequence[GoldAnswer],
+    predicted: Outcome | None,
+    policy: Policy,
+    snapshot_id: str,
+    desk: Desk,
+    wrote: ParsedQuery | None = None,
 ) -> tuple[GoldAnswer | None, Execution | None]:
     """Compare with each usable gold answer; return the one that matched, else the closest, with its execution.
 
     Under every other policy that is asked for, the accepted gold that is the kindest by that policy counts, as it
-    would in a run under that policy.
+    would in a run under that policy. `wrote` are the facts of the predicted statement.
     """
     usable = [answer for answer in gold if answer.usable]
     if not usable:
         return (gold[0] if gold else None), None
     if not isinstance(predicted, Rows | Changed):
         return usable[0], Execution(snapshot_id, outcome_of(usable[0]), predicted)
-    found = [against(case, answer, predicted, policy, snapshot_id, desk) for answer in usable]
+    found = [against(case, answer, predicted, policy, snapshot_id, desk, wrote) for answer in usable]
     best, execution = min(zip(usable, found, strict=True), key=lambda pair: _nearness(pair[1]))
     gone = lost(gold)
     if gone is not None and execution.comparison is not None and execution.comparison.verdict != "match":
@@ -39,7 +46,13 @@ def closest(
 
 
 def against(
-    case: Case, answer: GoldAnswer, predicted: Rows | Changed, policy: Policy, snapshot_id: str, desk: Desk
+    case: Case,
+    answer: GoldAnswer,
+    predicted: Rows | Changed,
+    policy: Policy,
+    snapshot_id: str,
+    desk: Desk,
+    wrote: ParsedQuery | None = None,
 ) -> Execution:
     """Compare one usable gold answer with what was predicted, under the run's policy, `strict` and what metrics need.
 
@@ -50,15 +63,16 @@ def against(
     if isinstance(predicted, Changed):
         return _states(case, answer, predicted, (policy, strict, others), snapshot_id, desk)
     gold = GoldRows.of(answer)
-    comparison, partial = credited(gold, predicted.relation, policy)
+    idle = frozenset() if wrote is None else wrote.constants(len(predicted.relation.columns))
+    comparison, partial = credited(gold, predicted.relation, policy, constants=idle)
     return Execution(
         snapshot=snapshot_id,
         gold=Rows(gold.relation, answer.seconds),
         predicted=predicted,
         comparison=comparison,
-        strict=judge_rows(gold, predicted.relation, strict),
+        strict=judge_rows(gold, predicted.relation, strict, constants=idle),
         partial=partial,
-        others=tuple((name, judge_rows(gold, predicted.relation, other)) for name, other in others),
+        others=tuple((name, judge_rows(gold, predicted.relation, other, constants=idle)) for name, other in others),
     )
 
 

@@ -78,7 +78,7 @@ def evaluate(
     read = _read(case, prediction, gold, desk)
     ran = _run(case, prediction, gold, read, desk)
     place, decision = read.route.snapshot or case.snapshot, ran.decision
-    best, execution = closest(case, gold, ran.outcome, policy, place, desk)
+    best, execution = closest(case, gold, ran.outcome, policy, place, desk, read.parsed)
     if not case.gold:
         execution, decision = _alone(place, ran.outcome, decision)
     verdict, reason = decision or _compared(gold, execution)
@@ -94,7 +94,7 @@ def evaluate(
         gold_parsed=shown.parsed if shown else None,
         predicted_parsed=read.parsed,
         guard=read.guard,
-        executions=everywhere(case, prediction, gold, suite, execution, policy, desk, _execute),
+        executions=everywhere(case, prediction, gold, suite, execution, policy, desk, _execute, read.parsed),
         expected_route=read.route.expected,
         selected_route=read.route.selected,
         known_route=read.route.known,

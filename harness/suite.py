@@ -13,6 +13,7 @@ from harness.against import against, outcome_of
 from harness.desk import Desk
 from harness.guard import check
 from harness.results.evidence import Execution, GoldAnswer
+from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import Comparison
 
 SuiteGold = tuple[str, Sequence[GoldAnswer]]
@@ -31,6 +32,7 @@ def everywhere(
     policy: Policy,
     desk: Desk,
     execute: Execute,
+    wrote: ParsedQuery | None = None,
 ) -> tuple[Execution, ...]:
     """Return what gold and prediction gave on the case's further snapshots, then on its own.
 
@@ -46,8 +48,8 @@ def everywhere(
     there = [(name, answers, _elsewhere(case, sql, name, desk, execute)) for name, answers in suite]
     found = {
         number: (
-            against(case, answer, predicted, policy, own.snapshot, desk),
-            tuple(_on(case, *one, number, policy, desk) for one in there),
+            against(case, answer, predicted, policy, own.snapshot, desk, wrote),
+            tuple(_on(case, *one, number, policy, desk, wrote) for one in there),
         )
         for number, answer in enumerate(gold)
         if answer.relation is not None
@@ -107,6 +109,7 @@ def _on(
     number: int,
     policy: Policy,
     desk: Desk,
+    wrote: ParsedQuery | None,
 ) -> Execution:
     """Return how one accepted gold and the prediction compare on a further snapshot."""
     answer = gold[number] if number < len(gold) else None
@@ -114,4 +117,4 @@ def _on(
         return Execution(snapshot_id, None, predicted)
     if not isinstance(predicted, Rows):
         return Execution(snapshot_id, outcome_of(answer), predicted)
-    return against(case, answer, predicted, policy, snapshot_id, desk)
+    return against(case, answer, predicted, policy, snapshot_id, desk, wrote)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cases.policy import Policy
 from cases.relation import Relation
-from harness.compare import GoldOrder, compare, partial_credit, resolve_policy
+from harness.compare import Constants, GoldOrder, compare, partial_credit, resolve_policy
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import OrderFacts
 from harness.results.verdicts import Comparison
@@ -20,13 +20,15 @@ class GoldRows:
     """What a gold gave and everything that decides how rows are held to it.
 
     `sql` is the gold's text, `order` its outermost ORDER BY, `probe` the same query with its hidden order keys and one
-    row more than its LIMIT. All are None where relations alone are compared.
+    row more than its LIMIT. All are None where relations alone are compared. `constants` are its columns that read no
+    table.
     """
 
     relation: Relation
     sql: str | None = None
     order: OrderFacts | None = None
     probe: Relation | None = None
+    constants: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, answer: GoldAnswer) -> GoldRows:
@@ -36,23 +38,31 @@ class GoldRows:
         """
         if answer.relation is None:
             raise AssertionError("only a gold with rows is compared")
-        return cls(answer.relation, answer.sql, answer.parsed.order, answer.probe)
+        constants = answer.parsed.constants(len(answer.relation.columns))
+        return cls(answer.relation, answer.sql, answer.parsed.order, answer.probe, constants)
 
 
-def judge_rows(gold: GoldRows, predicted: Relation, policy: Policy) -> Comparison:
+_ANY: frozenset[int] = frozenset()
+
+
+def judge_rows(gold: GoldRows, predicted: Relation, policy: Policy, *, constants: frozenset[int] = _ANY) -> Comparison:
     """Return whether the predicted rows agree with the gold's under a policy.
 
+    `constants` are the predicted columns that read no table, where the statement is known.
     Raises: InputError for a policy that cannot be applied (an unknown zone, a column the gold lacks).
     """
     resolved, order = _resolved(gold, policy)
-    return compare(gold.relation, predicted, resolved, order=order)
+    return compare(gold.relation, predicted, resolved, order=order, constants=Constants(gold.constants, constants))
 
 
-def credited(gold: GoldRows, predicted: Relation, policy: Policy) -> tuple[Comparison, float | None]:
+def credited(
+    gold: GoldRows, predicted: Relation, policy: Policy, *, constants: frozenset[int] = _ANY
+) -> tuple[Comparison, float | None]:
     """Return the same with the Skill's partial credit, which a mismatch alone has."""
     resolved, order = _resolved(gold, policy)
-    found = compare(gold.relation, predicted, resolved, order=order)
-    return found, partial_credit(gold.relation, predicted, resolved) if found.verdict == "mismatch" else None
+    idle = Constants(gold.constants, constants)
+    found = compare(gold.relation, predicted, resolved, order=order, constants=idle)
+    return found, partial_credit(gold.relation, predicted, resolved, idle) if found.verdict == "mismatch" else None
 
 
 def order_demanded(gold: GoldRows, policy: Policy) -> GoldOrder | None:

@@ -107,6 +107,7 @@ def _judged(stream: IO[bytes], name: Path, base: object) -> Iterator[tuple[Pair,
     from cases.errors import InputError
     from cases.pairs import placed, read_pairs
     from harness.results.records import comparison_record
+    from harness.results.verdicts import Comparison
     from harness.verdict import GoldRows, judge_rows
 
     for pair in read_pairs(stream, name, base):  # type: ignore[arg-type]
@@ -117,6 +118,9 @@ def _judged(stream: IO[bytes], name: Path, base: object) -> Iterator[tuple[Pair,
             yield pair, comparison_record(judge_rows(GoldRows(pair.gold), pair.predicted, pair.policy))
         except InputError as error:
             yield placed(error, name, pair.line)
+        except Exception as error:  # noqa: BLE001 (whatever fails on one pair, the pairs after it are judged all the same)
+            reason = f"the comparator failed on this pair: {type(error).__name__}: {error}"
+            yield pair, comparison_record(Comparison("undecided", "failed", reason, pair.policy.digest))
 
 
 def _writer(evidence: str | None, *, color: bool) -> Callable[[Pair, ComparisonRecord], str]:

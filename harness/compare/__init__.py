@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cases.policy import Policy
 from cases.relation import Relation
+from harness.compare.columns import KNOWN_OF_NONE, Constants, compared
 from harness.compare.evidence import explained
 from harness.compare.judge import judge
 from harness.compare.order import GoldOrder, resolve_policy
@@ -11,17 +14,28 @@ from harness.compare.partial import partial_credit
 from harness.compare.peers import peer_comparison
 from harness.results.verdicts import Comparison
 
-__all__ = ["GoldOrder", "compare", "partial_credit", "resolve_policy"]
+__all__ = ["Constants", "GoldOrder", "compare", "partial_credit", "resolve_policy"]
 
 
-def compare(gold: Relation, predicted: Relation, policy: Policy, *, order: GoldOrder | None = None) -> Comparison:
+def compare(
+    gold: Relation,
+    predicted: Relation,
+    policy: Policy,
+    *,
+    order: GoldOrder | None = None,
+    constants: Constants = KNOWN_OF_NONE,
+) -> Comparison:
     """Judge a predicted relation against the gold one and show the first difference.
 
     `order` comes from `resolve_policy`; without it `auto` ignores the order of rows, and a peer minds it only where
-    the policy says `keys` or `exact`.
+    the policy says `keys` or `exact`. `constants` are known where the statements are; a peer knows no such rule, and
+    what it accepts against it is marked.
     Raises: InputError for a policy that cannot be applied (an unknown zone, a column the gold lacks).
     """
     if policy.peer is not None:
         ordered = order is not None or policy.row_order in ("keys", "exact")
-        return peer_comparison(gold, predicted, policy, ordered=ordered)
-    return explained(gold, predicted, policy, order, judge(gold, predicted, policy, order))
+        said = peer_comparison(gold, predicted, policy, ordered=ordered)
+        idle = constants.leave_too_few(compared(gold, policy), compared(predicted, policy))
+        return replace(said, flags=(*said.flags, "constants")) if idle and said.verdict == "match" else said
+    found = judge(gold, predicted, policy, order, constants=constants)
+    return explained(gold, predicted, policy, order, found, constants)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import combinations, islice
 
 from cases.errors import InputError
@@ -13,7 +15,45 @@ _MOST_CHOICES = 2_000
 _FEWEST_CHOICES = 16
 _CELLS_LOOKED_AT = 10_000_000
 
+_CONSTANTS_TRIED = 4
+
 Kept = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """The columns of either side that read no table, known from the statements; none where only rows are known.
+
+    What a prediction writes down without reading anything stands for no gold column that is computed.
+    """
+
+    gold: frozenset[int] = frozenset()
+    pred: frozenset[int] = frozenset()
+
+    def bar(self, kept: Kept, mapping: tuple[int, ...]) -> bool:
+        """Tell whether a mapping lets a constant stand for a computed gold column."""
+        return any(theirs in self.pred and ours not in self.gold for ours, theirs in zip(kept, mapping, strict=True))
+
+    def leave_too_few(self, gold: Kept, pred: Kept) -> bool:
+        """Tell whether fewer of these predicted columns are computed than of these gold ones."""
+        return len(set(pred) - self.pred) < len(set(gold) - self.gold)
+
+    def classes(self, kept: Kept, offered: Kept) -> Iterator[tuple[tuple[bool, ...], tuple[bool, ...]]]:
+        """Yield the ways to tell columns apart so that constants face constants: True marks those.
+
+        A constant gold column may face a column of either sort, so every choice of those is tried, of many all or none.
+        """
+        theirs = tuple(column in self.pred for column in offered)
+        free = [column for column in kept if column in self.gold] if any(theirs) else []
+        if len(free) > _CONSTANTS_TRIED:
+            chosen = [tuple(free), ()]
+        else:
+            chosen = [one for size in range(len(free), -1, -1) for one in combinations(free, size)]
+        for one in chosen:
+            yield tuple(column in one for column in kept), theirs
+
+
+KNOWN_OF_NONE = Constants()
 
 
 def compared(relation: Relation, policy: Policy) -> tuple[int, ...]:
@@ -67,17 +107,37 @@ def by_position(kept: Kept, pred: Relation, policy: Policy) -> tuple[int, ...]:
 
 
 def by_name(kept: Kept, gold: Relation, pred: Relation) -> tuple[int, ...] | None:
-    """Map gold columns to predicted ones of the same case-folded name, duplicates in order of appearance."""
+    """Map gold columns to predicted ones of the same case-folded name, duplicates in order of appearance.
+
+    Duplicates are counted over all gold columns, those left out included: the second `x` faces the second `x`.
+    """
     places: dict[str, list[int]] = defaultdict(list)
     for index, column in enumerate(pred.columns):
         places[column.name.casefold()].append(index)
-    mapping: list[int] = []
-    for index in kept:
-        found = places[gold.columns[index].name.casefold()]
-        if not found:
-            return None
-        mapping.append(found.pop(0))
-    return tuple(mapping)
+    seen: Counter[str] = Counter()
+    faced: list[int | None] = []
+    for column in gold.columns:
+        name = column.name.casefold()
+        faced.append(places[name][seen[name]] if seen[name] < len(places[name]) else None)
+        seen[name] += 1
+    mapping = tuple(place for place in (faced[index] for index in kept) if place is not None)
+    return mapping if len(mapping) == len(kept) else None
+
+
+def facing(kept: Kept, gold: Kept, offered: Kept) -> tuple[int, ...]:
+    """Map the kept gold columns to the predicted ones in their place where both sides are as wide, else the first."""
+    if len(gold) == len(offered):
+        return tuple(offered[gold.index(column)] for column in kept)
+    return offered[: len(kept)]
+
+
+def shared_names(kept: Kept, gold: Relation, pred: Relation) -> dict[int, int]:
+    """Return the predicted column of the same name for each kept gold column whose name is unique on both sides."""
+    ours, theirs = ([column.name.casefold() for column in side.columns] for side in (gold, pred))
+    counts = Counter(ours), Counter(theirs)
+    return {
+        column: theirs.index(ours[column]) for column in kept if counts[0][ours[column]] == counts[1][ours[column]] == 1
+    }
 
 
 def names_agree(kept: Kept, mapping: tuple[int, ...], gold: Relation, pred: Relation) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cases.policy import Policy
 from cases.relation import Relation
 from harness.compare.cells import brief
-from harness.compare.columns import compared, ignored_notes
+from harness.compare.columns import KNOWN_OF_NONE, Constants, compared, ignored_notes
 from harness.compare.joint import Joint, Table
 from harness.compare.judge import Judgement, Mapping, judge, row_judge
 from harness.compare.matching import Budget, OutOfBudgetError
@@ -19,6 +19,7 @@ from harness.results.verdicts import Comparison, Difference
 
 _LOOSER_CELLS = 60_000
 _NEIGHBOURS = 100
+_NAMED = 3
 _STEPS = 100_000
 _LOOSER_STEPS = 20_000
 
@@ -36,6 +37,7 @@ _REASONS = {
     "truncated": "a cut result proves nothing",
     "budget": "too many ways to pair rows or columns to decide within the step budget",
     "cut_tie": "the LIMIT cuts a tie, and hidden keys cannot be checked on the prediction",
+    "required_columns": "the policy requires no column that is compared, so any result would do",
     "ignore_columns": "every column of the gold is ignored by name, so nothing is left to compare",
     "gold_nulls_order": "the gold itself does not place NULLs where nulls_order says",
     "gold_nondeterministic": "the gold gave other rows when run again, so its order proves nothing",
@@ -71,28 +73,42 @@ _LOOSER: tuple[tuple[str, Callable[[Policy], dict[str, object]]], ...] = (
 )
 
 
-def explained(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None, found: Judgement) -> Comparison:
+def explained(
+    gold: Relation,
+    pred: Relation,
+    policy: Policy,
+    order: GoldOrder | None,
+    found: Judgement,
+    constants: Constants = KNOWN_OF_NONE,
+) -> Comparison:
     """Return the comparison a judgement stands for, with the evidence for a mismatch."""
     comparison = Comparison(
         found.verdict,
         found.rule,
-        _reason(gold, pred, policy, found),
+        _reason(gold, pred, policy, found, constants),
         policy.digest,
         columns=_faced(found.kept, found.mapping, len(gold.columns)),
         flags=(*found.flags, *ignored_notes(gold, pred, policy)),
     )
     if found.verdict == "match":
         return comparison
-    looser = looser_policy(gold, pred, policy, order) if found.verdict == "mismatch" else None
+    looser = looser_policy(gold, pred, policy, order, constants) if found.verdict == "mismatch" else None
     with_rows = _with_rows(gold, pred, policy, found, comparison) if found.verdict == "mismatch" else comparison
     return replace(with_rows, looser=looser)
 
 
-def _reason(gold: Relation, pred: Relation, policy: Policy, found: Judgement) -> str:
+def _reason(gold: Relation, pred: Relation, policy: Policy, found: Judgement, constants: Constants) -> str:
     """Say in one line why the verdict is what it is."""
     if found.rule == "columns":
         ours, theirs = len(compared(gold, policy)), len(compared(pred, policy))
         return f"the gold has {ours} columns, the prediction {theirs}" + " to compare" * bool(policy.ignore_columns)
+    if found.rule == "extra_columns":
+        ours, theirs, most = len(compared(gold, policy)), len(compared(pred, policy)), policy.max_extra_columns
+        return f"the gold has {ours} columns, the prediction {theirs}: more than {most} beside them (max_extra_columns)"
+    if found.rule == "constants":
+        named = ", ".join(repr(pred.columns[place].name) for place in sorted(constants.pred)[:_NAMED])
+        more = f" and {len(constants.pred) - _NAMED} more" if len(constants.pred) > _NAMED else ""
+        return f"{named}{more} of the prediction reads no table, so it stands for no column that the gold computes"
     if found.rule == "row_count":
         return f"the gold has {len(gold.rows)} rows, the prediction {len(pred.rows)}"
     if found.verdict == "match" and found.rule in _MATCHES:
@@ -201,7 +217,9 @@ def _cells_said(first: Difference | None, gold: Relation, mapping: Mapping, kept
     return f"; row {first.index}, column {gold.columns[column].name!r}: {brief(ours)} is not {brief(theirs)}"
 
 
-def looser_policy(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None) -> str | None:
+def looser_policy(
+    gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None, constants: Constants
+) -> str | None:
     """Name the first looser policy under which two small relations would match; None where none does."""
     if len(gold.rows) * len(gold.columns) + len(pred.rows) * len(pred.columns) > _LOOSER_CELLS or policy.truncated:
         return None
@@ -210,7 +228,14 @@ def looser_policy(gold: Relation, pred: Relation, policy: Policy, order: GoldOrd
         if trial == policy or (trial.multiplicity == "set" and len(gold.columns) != len(pred.columns)):
             continue
         if (
-            judge(gold, pred, trial, None if trial.row_order == "ignore" else order, steps=_LOOSER_STEPS).verdict
+            judge(
+                gold,
+                pred,
+                trial,
+                None if trial.row_order == "ignore" else order,
+                constants=constants,
+                steps=_LOOSER_STEPS,
+            ).verdict
             == "match"
         ):
             return name

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from operator import itemgetter
 from typing import Literal
 
@@ -11,8 +13,20 @@ from cases.policy import Policy
 from cases.relation import Relation, Row
 from harness.compare.bags import same_bag, same_rows
 from harness.compare.cells import Rules
-from harness.compare.columns import Kept, by_name, by_position, compared, kept_choices, most_choices, names_agree
-from harness.compare.encode import encode
+from harness.compare.columns import (
+    KNOWN_OF_NONE,
+    Constants,
+    Kept,
+    by_name,
+    by_position,
+    compared,
+    facing,
+    kept_choices,
+    most_choices,
+    names_agree,
+    shared_names,
+)
+from harness.compare.encode import Encoded, encode
 from harness.compare.joint import Joint, Table
 from harness.compare.matching import Budget, OutOfBudgetError
 from harness.compare.order import GoldOrder, exact_order, gold_order
@@ -24,6 +38,8 @@ Mapping = tuple[int, ...]
 
 _STEPS = 400_000
 _STEPS_PER_ROW = 20
+_VERIFIED_AT_ANY_SIZE = 8
+_OTHERS_TRIED = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +56,33 @@ class Judgement:
     joint: Joint | None = None
 
 
-def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | None, *, steps: int = _STEPS) -> Judgement:
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What two relations are held to: the policy, the gold's order, what reads no table, and the steps allowed."""
+
+    policy: Policy
+    order: GoldOrder | None
+    constants: Constants
+    steps: int
+
+
+def judge(
+    gold: Relation,
+    pred: Relation,
+    policy: Policy,
+    order: GoldOrder | None,
+    *,
+    constants: Constants = KNOWN_OF_NONE,
+    steps: int = _STEPS,
+) -> Judgement:
     """Compare two relations rule by rule; the first that decides is named. `steps` bounds pairing and search."""
-    if gold.columns and not compared(gold, policy):
-        return Judgement("undecided", "ignore_columns")
+    before = _before_rows(gold, pred, policy, constants)
+    if before is not None:
+        return before
     if policy.truncated is not None:
         return _truncated(gold, pred, policy, order)
     if not gold.rows and not pred.rows:
-        return _both_empty(gold, pred, policy)
+        return _both_empty(gold, pred, policy, constants)
     kept = kept_choices(gold, pred, policy)
     if not kept:
         return Judgement("mismatch", "columns")
@@ -56,10 +91,11 @@ def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | Non
     if order is not None and order.broken_nulls:
         return Judgement("undecided", "gold_nulls_order", flags=notes)
     sides = Table(gold), Table(pred)
+    case = _Case(policy, order, constants, steps)
     found: list[Judgement] = []
     most = most_choices(gold, pred)
     for choice in kept[:most]:
-        found.append(_judge_choice(*sides, choice, policy, order, steps))
+        found.append(_judge_choice(*sides, choice, case))
         if found[-1].verdict == "match":
             break
     best = next((one for wanted in ("match", "undecided") for one in found if one.verdict == wanted), found[0])
@@ -67,7 +103,67 @@ def judge(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder | Non
         best = Judgement("undecided", "budget")
     if best.rule == "row_order" and order is not None and (order.contradicted or order.open):
         best = replace(best, verdict="undecided", rule="gold_nondeterministic" if order.contradicted else "budget")
-    return replace(best, flags=tuple(dict.fromkeys((*notes, *best.flags))))
+    chosen = _choice_notes(*sides, best, case) if best.verdict == "match" else ()
+    return replace(best, flags=tuple(dict.fromkeys((*notes, *best.flags, *chosen))))
+
+
+def _before_rows(gold: Relation, pred: Relation, policy: Policy, constants: Constants) -> Judgement | None:
+    """Decide by the columns alone where they leave nothing to compare, are too many, or read no table."""
+    ours, offered = compared(gold, policy), compared(pred, policy)
+    if gold.columns and not ours:
+        return Judgement("undecided", "ignore_columns")
+    required = kept_choices(gold, pred, policy)  # also refuses a policy that names a column the gold lacks
+    if policy.required_columns is not None and gold.columns and not set(policy.required_columns).intersection(ours):
+        return Judgement("undecided", "required_columns")
+    if policy.extra_columns == "allow" and len(offered) > len(ours) + policy.max_extra_columns:
+        return Judgement("mismatch", "extra_columns")
+    if required and all(constants.leave_too_few(kept, offered) for kept in required):
+        return Judgement("mismatch", "constants", required[0])
+    return None
+
+
+def _choice_notes(gold: Table, pred: Table, found: Judgement, case: _Case) -> tuple[str, ...]:
+    """Return the notes about how a match chose its columns: against names both sides share, or among equal ones."""
+    policy, mapping, kept = case.policy, found.mapping, found.kept
+    if mapping is None or policy.columns == "name" or policy.names == "match":
+        return ()
+    named = shared_names(kept, gold.relation, pred.relation)
+    faces = dict(zip(kept, mapping, strict=True))
+    turned = [(faces[ours], theirs) for ours, theirs in named.items() if faces[ours] != theirs]
+    crossed = any(not _keys_equal(pred, one, other, policy) for one, other in turned)
+    notes = ("crossed_names",) * crossed
+    spare = [column for column in compared(pred.relation, policy) if column not in mapping]
+    if policy.columns != "any" or not spare:
+        return notes
+    tried = 0
+    for place, other in product(range(len(mapping)), spare):
+        instead = (*mapping[:place], other, *mapping[place + 1 :])
+        if case.constants.bar(kept, instead) or not _alike(pred, mapping[place], other, policy):
+            continue
+        tried += 1
+        if tried > _OTHERS_TRIED or _verified(gold, pred, kept, instead, case).verdict != "mismatch":
+            return (*notes, "chosen_columns")
+    return notes
+
+
+def _keys_equal(pred: Table, one: int, other: int, policy: Policy) -> bool:
+    """Tell whether two predicted columns hold the same values row by row, as far as their keys can tell."""
+    coded = encode([pred.columns[one]], [pred.columns[other]], Rules.of(policy, pred.kind(one), pred.kind(other)))
+    return list(coded.gold[0]) == list(coded.pred[0])
+
+
+def _alike(pred: Table, one: int, other: int, policy: Policy) -> bool:
+    """Tell whether two predicted columns hold the same bag of values, as far as their keys can tell."""
+    coded = encode([pred.columns[one]], [pred.columns[other]], Rules.of(policy, pred.kind(one), pred.kind(other)))
+    return _same_cells(coded, policy)
+
+
+def _same_cells(coded: Encoded, policy: Policy) -> bool:
+    """Tell whether a pair of columns may hold the same cells: as bags, or as sets where the policy compares those."""
+    ours, theirs = coded.gold[0], coded.pred[0]
+    if policy.multiplicity == "set":
+        return set(ours) == set(theirs)
+    return len(ours) == len(theirs) and (ours == theirs or Counter(ours) == Counter(theirs))
 
 
 def _effective_order(gold: Relation, policy: Policy, order: GoldOrder | None) -> GoldOrder | None:
@@ -81,7 +177,7 @@ def _effective_order(gold: Relation, policy: Policy, order: GoldOrder | None) ->
     return exact_order(len(gold.rows), keys_unknown=policy.row_order == "keys")
 
 
-def _both_empty(gold: Relation, pred: Relation, policy: Policy) -> Judgement:
+def _both_empty(gold: Relation, pred: Relation, policy: Policy, constants: Constants) -> Judgement:
     """Compare two relations without rows by their columns alone: weak evidence, flagged as vacuous."""
     if policy.empty == "any":
         return Judgement("match", "empty", flags=("vacuous",))
@@ -90,6 +186,8 @@ def _both_empty(gold: Relation, pred: Relation, policy: Policy) -> Judgement:
         if policy.columns == "any" and policy.names == "ignore":
             return Judgement("match", "empty", kept, flags=("vacuous",))
         if mapping is not None and (policy.names == "ignore" or names_agree(kept, mapping, gold, pred)):
+            if constants.bar(kept, mapping):
+                return Judgement("mismatch", "constants", kept, mapping, flags=("vacuous",))
             return Judgement("match", "empty", kept, mapping, flags=("vacuous",))
     return Judgement("mismatch", "columns" if policy.names == "ignore" else "names", flags=("vacuous",))
 
@@ -115,21 +213,22 @@ def _truncated(gold: Relation, pred: Relation, policy: Policy, order: GoldOrder 
     return Judgement("undecided", "truncated", flags=flags)
 
 
-def _judge_choice(
-    gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, steps: int
-) -> Judgement:
+def _judge_choice(gold: Table, pred: Table, kept: Kept, case: _Case) -> Judgement:
     """Compare with these gold columns kept."""
+    policy = case.policy
     if policy.columns == "any":
-        return _judge_any(gold, pred, kept, policy, order, steps)
+        return _judge_any(gold, pred, kept, case)
     theirs = pred.relation
     mapping = (
         by_position(kept, theirs, policy) if policy.columns == "position" else by_name(kept, gold.relation, theirs)
     )
     if mapping is None or (policy.names == "match" and not names_agree(kept, mapping, gold.relation, theirs)):
         return Judgement("mismatch", "names", kept)
-    if _ladder(gold, pred, kept, mapping, policy, order):
+    if case.constants.bar(kept, mapping):
+        return Judgement("mismatch", "constants", kept, mapping)
+    if _ladder(gold, pred, kept, mapping, policy, case.order):
         return Judgement("match", "exact", kept, mapping)
-    return _verified(gold, pred, kept, mapping, policy, order, steps)
+    return _verified(gold, pred, kept, mapping, case)
 
 
 def _verified(
@@ -137,16 +236,15 @@ def _verified(
     pred: Table,
     kept: Kept,
     mapping: Mapping,
-    policy: Policy,
-    order: GoldOrder | None,
-    steps: int,
+    case: _Case,
     joint: Joint | None = None,
+    coded: list[Encoded] | None = None,
 ) -> Judgement:
-    """Compare the rows under one mapping, cell by cell as the policy says."""
-    budget = Budget(steps + _STEPS_PER_ROW * (len(gold.rows) + len(pred.rows)))
-    judge_rows = row_judge(gold, pred, kept, mapping, policy, budget, joint)
+    """Compare the rows under one mapping, cell by cell as the policy says; `coded` are the pairs' keys where known."""
+    budget = Budget(case.steps + _STEPS_PER_ROW * (len(gold.rows) + len(pred.rows)))
+    judge_rows = row_judge(gold, pred, kept, mapping, case.policy, budget, joint, coded)
     try:
-        rows = judge_rows.judge(order)
+        rows = judge_rows.judge(case.order)
     except OutOfBudgetError:
         return Judgement("undecided", "budget", kept, mapping)
     if rows.rule in ("rows", "multiplicity") and len(gold.rows) != len(pred.rows) and rows.verdict == "mismatch":
@@ -155,11 +253,19 @@ def _verified(
 
 
 def row_judge(
-    gold: Table, pred: Table, kept: Kept, mapping: Mapping, policy: Policy, budget: Budget, joint: Joint | None
+    gold: Table,
+    pred: Table,
+    kept: Kept,
+    mapping: Mapping,
+    policy: Policy,
+    budget: Budget,
+    joint: Joint | None,
+    coded: list[Encoded] | None = None,
 ) -> RowJudge:
     """Return what judges the rows under a mapping, with the keys of the search where they hold for its pairs."""
     pairs = aligned(gold, pred, kept, mapping, policy)
-    coded = joint.pairs(mapping, pairs.rules) if joint is not None and joint.kept == kept else None
+    if coded is None and joint is not None and joint.kept == kept:
+        coded = joint.pairs(mapping, pairs.rules)
     return RowJudge(pairs, policy, budget, coded)
 
 
@@ -208,52 +314,94 @@ def _projected(table: Table, columns: tuple[int, ...]) -> Sequence[Row]:
     return list(map(itemgetter(*columns), table.rows))
 
 
-def _judge_any(gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, steps: int) -> Judgement:
-    """Look for one joint column permutation: as they stand, by value signatures, then by search."""
+def _judge_any(gold: Table, pred: Table, kept: Kept, case: _Case) -> Judgement:
+    """Look for one joint column permutation: by names, as they stand, by value signatures, then by search.
+
+    The guesses are judged as under the other policies, so that what matches in position matches in any order.
+    """
+    policy = case.policy
     if len(gold.rows) != len(pred.rows) and policy.multiplicity == "bag":
         return Judgement("mismatch", "row_count", kept)
     offered = compared(pred.relation, policy)
-    guesses = _guesses(gold, pred, kept, offered) if policy.names == "ignore" else iter(())
-    for mapping in guesses:
-        if mapping is not None and _ladder(gold, pred, kept, mapping, policy, order):
+    guesses: dict[Mapping, None] = {}
+    for mapping in _guesses(gold, pred, kept, offered, case):
+        if mapping not in guesses and _ladder(gold, pred, kept, mapping, policy, case.order):
             return Judgement("match", "exact", kept, mapping)
-    budget = Budget(30 * steps + 8 * len(gold.rows) * (len(kept) + len(pred.relation.columns)))
+        guesses[mapping] = None
+    for mapping in guesses:
+        coded = _keyed(gold, pred, kept, mapping, case)
+        found = None if coded is None else _verified(gold, pred, kept, mapping, case, coded=coded)
+        if found is not None and found.verdict == "match":
+            return found
+    rows, width = len(gold.rows), len(kept) + len(pred.relation.columns)
+    budget = Budget(30 * case.steps + (8 + 30 * _VERIFIED_AT_ANY_SIZE) * rows * (width + 1))
     try:
-        return _searched(gold, pred, kept, policy, order, budget, steps)
+        return _searched(gold, pred, kept, case, budget)
     except (OutOfBudgetError, RecursionError):
         return Judgement("undecided", "budget", kept)
 
 
-def _guesses(gold: Table, pred: Table, kept: Kept, offered: Mapping) -> Iterator[Mapping | None]:
-    """Yield the mappings that are soon tried: the columns as they stand, then those with equal sums."""
-    yield offered[: len(kept)]
-    yield _by_sums(gold, pred, kept, offered)
+def _guesses(gold: Table, pred: Table, kept: Kept, offered: Mapping, case: _Case) -> Iterator[Mapping]:
+    """Yield the mappings that are soon tried: equal names, the columns as they stand, then those with equal sums."""
+    policy = case.policy
+    named = by_name(kept, gold.relation, pred.relation)
+    yield from _allowed(named, kept, case)
+    if policy.names == "match":
+        return
+    yield from _allowed(facing(kept, compared(gold.relation, policy), offered), kept, case)
+    free = tuple(column for column in offered if column not in case.constants.pred)
+    for theirs in dict.fromkeys((free, offered)):
+        yield from _allowed(_by_sums(gold, pred, kept, theirs), kept, case)
+
+
+def _allowed(mapping: Mapping | None, kept: Kept, case: _Case) -> Iterator[Mapping]:
+    """Yield a mapping that lets no constant stand for a computed column."""
+    if mapping is not None and not case.constants.bar(kept, mapping):
+        yield mapping
+
+
+def _keyed(gold: Table, pred: Table, kept: Kept, mapping: Mapping, case: _Case) -> list[Encoded] | None:
+    """Return the keys of each pair of columns; None as soon as one pair cannot hold the same cells.
+
+    A cut tie may free some rows: then nothing is ruled out.
+    """
+    cut = case.order is not None and bool(case.order.cuttable(case.policy))
+    pairs = aligned(gold, pred, kept, mapping, case.policy)
+    coded: list[Encoded] = []
+    for ours, theirs, rules in zip(pairs.gold, pairs.pred, pairs.rules, strict=True):
+        coded.append(encode([ours], [theirs], rules))
+        if not cut and not _same_cells(coded[-1], case.policy):
+            return None
+    return coded
 
 
 def _by_sums(gold: Table, pred: Table, kept: Kept, offered: Mapping) -> Mapping | None:
-    """Guess the mapping from order-free sums of cell hashes; None where cells cannot be hashed or sums repeat."""
+    """Guess the mapping from order-free sums of cell hashes, columns of equal sums in turn; None where one has none."""
     try:
-        sums: dict[int, int] = {sum(map(hash, pred.columns[index])): index for index in offered}
-        mapping = [sums.get(sum(map(hash, gold.columns[column]))) for column in kept]
+        sums: dict[int, list[int]] = {}
+        for index in offered:
+            sums.setdefault(sum(map(hash, pred.columns[index])), []).append(index)
+        left = {total: iter(columns) for total, columns in sums.items()}
+        totals = [sum(map(hash, gold.columns[column])) for column in kept]
     except Exception:  # noqa: BLE001 (a foreign value's hash may raise anything; the search does without)
         return None
-    chosen = tuple(index for index in mapping if index is not None)
-    return chosen if len(set(chosen)) == len(kept) else None
+    found = [next(left.get(total, iter(())), None) for total in totals]
+    chosen = tuple(index for index in found if index is not None)
+    return chosen if len(chosen) == len(kept) else None
 
 
-def _searched(
-    gold: Table, pred: Table, kept: Kept, policy: Policy, order: GoldOrder | None, budget: Budget, steps: int
-) -> Judgement:
+def _searched(gold: Table, pred: Table, kept: Kept, case: _Case, budget: Budget) -> Judgement:
     """Verify each mapping the search finds; an unverifiable one leaves the verdict undecided."""
+    policy = case.policy
     unsure: Judgement | None = None
     last: Judgement | None = None
     rules = Rules.of(policy, *(column.kind for table in (gold, pred) for column in table.relation.columns))
     offered = compared(pred.relation, policy)
     coded = encode([gold.columns[column] for column in kept], [pred.columns[column] for column in offered], rules)
     joint = Joint((gold, pred), kept, offered, rules, coded)
-    for mapping in _candidates(gold, pred, joint, policy, order, budget):
+    for mapping in _candidates(gold, pred, joint, case, budget):
         budget.spend(30 * len(gold.rows) * (len(kept) + 1))
-        last = _verified(gold, pred, kept, mapping, policy, order, steps, joint)
+        last = _verified(gold, pred, kept, mapping, case, joint)
         if last.rule in ("rows", "multiplicity", "tolerance") and last.verdict == "mismatch":
             last = replace(last, rule="joint_columns")
         if last.verdict == "match":
@@ -262,25 +410,23 @@ def _searched(
     return unsure or last or Judgement("mismatch", "joint_columns", kept, joint=joint)
 
 
-def _candidates(
-    gold: Table, pred: Table, joint: Joint, policy: Policy, order: GoldOrder | None, budget: Budget
-) -> Iterator[Mapping]:
+def _candidates(gold: Table, pred: Table, joint: Joint, case: _Case, budget: Budget) -> Iterator[Mapping]:
     """Yield the mappings that necessary conditions leave, for one order of the tie groups after another."""
-    kept, coded = joint.kept, joint.encoded
+    kept, coded, policy = joint.kept, joint.encoded, case.policy
     marked = policy.names == "match"
-    gold_marks = tuple(gold.relation.columns[column].name.casefold() if marked else "" for column in kept)
-    pred_marks = tuple(pred.relation.columns[column].name.casefold() if marked else "" for column in joint.offered)
+    gold_names = [gold.relation.columns[column].name.casefold() if marked else "" for column in kept]
+    pred_names = [pred.relation.columns[column].name.casefold() if marked else "" for column in joint.offered]
     as_sets = policy.multiplicity == "set"
-    rows = _row_order(gold, pred, policy, order)
-    for ours, theirs in rows:
+    rows = _row_order(gold, pred, policy, case.order)
+    for (ours, theirs), (gold_sorts, pred_sorts) in product(rows, case.constants.classes(kept, joint.offered)):
         picked = [_picker(marks) for marks in (ours, theirs)]
         problem = Problem(
             tuple(picked[0](keys) for keys in coded.gold),
             tuple(picked[1](keys) for keys in coded.pred),
             tuple(mark for mark in ours if mark is not None),
             tuple(mark for mark in theirs if mark is not None),
-            gold_marks,
-            pred_marks,
+            tuple(zip(gold_names, gold_sorts, strict=True)),
+            tuple(zip(pred_names, pred_sorts, strict=True)),
             coded.loose,
             as_sets,
         )

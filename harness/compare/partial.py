@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from cases.policy import Policy
 from cases.relation import Relation
 from harness.compare.cells import Rules
-from harness.compare.columns import compared
+from harness.compare.columns import KNOWN_OF_NONE, Constants, compared
 from harness.compare.encode import encode
 from harness.compare.joint import Joint
 from harness.compare.loose import pair_class
@@ -17,16 +17,23 @@ from harness.compare.matching import Budget, OutOfBudgetError, matched
 _STEPS = 300_000
 
 
-def partial_credit(gold: Relation, predicted: Relation, policy: Policy) -> float:
+def partial_credit(gold: Relation, predicted: Relation, policy: Policy, constants: Constants = KNOWN_OF_NONE) -> float:
     """Return matched gold columns / gold columns on a mismatch with equal row counts; 0 where all match as bags.
 
     Each predicted column serves one gold column. All columns found means scrambled rows or a wrong order: no credit.
+    Neither has a prediction with more columns than the policy allows, nor one that reads no table.
     """
     ours = compared(gold, policy)
     kept = ours if policy.required_columns is None else sorted(set(policy.required_columns) & set(ours))
     if len(gold.rows) != len(predicted.rows) or not gold.rows or not kept:
         return 0.0
-    edges = column_edges(gold, predicted, kept, policy)
+    if policy.extra_columns == "allow" and len(compared(predicted, policy)) > len(ours) + policy.max_extra_columns:
+        return 0.0
+    found_edges = column_edges(gold, predicted, kept, policy)
+    edges = [
+        [theirs for theirs in faced if not constants.bar((column,), (theirs,))]
+        for column, faced in zip(kept, found_edges, strict=True)
+    ]
     found = matched(edges, len(predicted.columns), Budget(_STEPS))
     return 0.0 if found == len(kept) else found / len(kept)
 

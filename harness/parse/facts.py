@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
 from harness.parse.blocks import blocks_of
+from harness.parse.constants import computed_of
 from harness.parse.elements import elements_of
 from harness.parse.exact_set import parts_of
 from harness.parse.grammar import message, parse, spell, tokenize
@@ -149,6 +150,7 @@ def _normal_facts(tree: exp.Expr, text: str, tokens: list[Token], dialect: str, 
     facts["order"] = order_facts(tree, text, tokens, resolver, facts["output_names"], dialect)
     facts["processed_sql"] = spell(tree, dialect)
     facts["blocks"] = blocks_of(tree, resolver, dialect)
+    facts["computed"] = computed_of(tree, resolver.tables)
     return facts
 
 

@@ -27,6 +27,9 @@ FLAGS = {
     "gold_nulls_order": "the gold does not place NULLs where the policy says",
     "ignored_columns": "columns are left out by name, as ignore_columns says",
     "ignored_absent": "ignore_columns names a column the gold does not have",
+    "constants": "the prediction reads no table where the gold does; `strict` accepts no such answer",
+    "chosen_columns": "several predicted columns could stand for one gold column",
+    "crossed_names": "columns that have the gold's names stand for others of its columns",
     "truncated": "one result was cut, so equal rows prove nothing",
 }
 

@@ -87,7 +87,8 @@ class ParsedQuery:
     `columns` are the names of the schema's columns it reads, aliases seen through and stars expanded, `stars` how many
     of its queries select everything, `parts` the first statement by clause where it is a query, `published` the same as
     Spider's published script reads it, None where it cannot, `unpublished` then the reason.
-    `blocks` are the facts of every SELECT, the outermost first.
+    `blocks` are the facts of every SELECT, the outermost first. `computed` says of each output column whether its value
+    comes from a table, None where that cannot be told.
     """
 
     sql: str
@@ -127,3 +128,12 @@ class ParsedQuery:
     published: Parts | None = None
     unpublished: str = ""
     blocks: tuple[Block, ...] = ()
+    computed: tuple[bool, ...] | None = None
+
+    def constants(self, width: int) -> frozenset[int]:
+        """Return the columns, of so many, that read no table: all of a text that names none."""
+        if self.error is None and not self.tables:
+            return frozenset(range(width))
+        if self.computed is None or len(self.computed) != width:
+            return frozenset()
+        return frozenset(place for place, computed in enumerate(self.computed) if not computed)

@@ -104,8 +104,10 @@ def _judge(gold: StoredGold, sides: StoredSides, policy: Policy) -> tuple[Compar
     if not isinstance(gold.content, Relation) or not isinstance(predicted, Relation):
         raise AssertionError("rows stand beside rows and states beside states")  # noqa: TRY004 (read_sides refuses others)
     probe = gold.probe if isinstance(gold.probe, Relation) else None
-    rows = GoldRows(gold.content, gold.sql, _facts(gold.order), probe)
-    return credited(rows, predicted, policy) if len(sides.golds) > 1 else (judge_rows(rows, predicted, policy), None)
+    rows, idle = GoldRows(gold.content, gold.sql, _facts(gold.order), probe, gold.constants), sides.constants
+    if len(sides.golds) > 1:
+        return credited(rows, predicted, policy, constants=idle)
+    return judge_rows(rows, predicted, policy, constants=idle), None
 
 
 def _case(result: CaseResult) -> Case:

@@ -381,6 +381,6 @@ def _sides(done: _Done) -> list[Side]:
     counted = done.judged.evidence.gold_sql
     golds = sorted((answer for answer in done.gold if answer.usable), key=lambda answer: answer.sql != counted)
     if isinstance(predicted, Rows):
-        return row_sides(golds, predicted.relation)
+        return row_sides(golds, predicted.relation, done.judged.evidence.predicted_parsed)
     orders = done.judged.evidence.executions[-1].eval_orders if isinstance(predicted, Changed) else ()
     return state_sides(golds, predicted, orders) if isinstance(predicted, Changed) else []

@@ -32,6 +32,7 @@ class StoredGold:
     probe: Content | None
     sql: str | None
     order: OrderRecord | None
+    constants: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class StoredSides:
     golds: tuple[StoredGold, ...]
     predicted: Content
     orders: tuple[OrderRecord | None, ...] = ()
+    constants: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +162,9 @@ def _together(sides: dict[tuple[str, int], Side], result: CaseResult) -> StoredS
             if not number and order is None and result.gold_structure is not None:
                 order = result.gold_structure.order
             sql = result.gold_sql if not number and side.sql is None else side.sql
-            golds.append(StoredGold(side.content, None if probe is None else probe.content, sql, order))
+            golds.append(StoredGold(side.content, None if probe is None else probe.content, sql, order, side.constants))
     predicted = sides["predicted", 0]
-    return StoredSides(tuple(golds), predicted.content, predicted.orders)
+    return StoredSides(tuple(golds), predicted.content, predicted.orders, predicted.constants)
 
 
 def _side(data: bytes, path: Path, line: int, result: CaseResult) -> Side:

@@ -19,7 +19,7 @@ from cases.typed_json import relation_from_json, relation_to_json
 from cases.verdicts import FailureKind
 from harness.results.case_result import OrderRecord
 from harness.results.evidence import GoldAnswer
-from harness.results.parsed import OrderFacts
+from harness.results.parsed import OrderFacts, ParsedQuery
 from harness.results.records import order_record
 
 SIDES = ("gold", "probe", "predicted")
@@ -32,7 +32,8 @@ Content: TypeAlias = Relation | Changed
 class Side:
     """One stored line. Alternative 0 is the gold that counted in the run; `order` is the gold's outermost ORDER BY.
 
-    `orders` says how each eval query orders its rows; it stands with the prediction of a change.
+    `orders` says how each eval query orders its rows; it stands with the prediction of a change. `constants` are the
+    columns that read no table.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Side:
     sql: str | None = None
     order: OrderRecord | None = None
     orders: tuple[OrderRecord | None, ...] = ()
+    constants: frozenset[int] = frozenset()
 
 
 class _Strict(BaseModel):
@@ -90,21 +92,24 @@ class _Line(_Strict):
     sql: str | None = None
     order: OrderRecord | None = None
     orders: tuple[OrderRecord | None, ...] = ()
+    constants: frozenset[int] = frozenset()
     columns: Any = None
     rows: Any = None
     state: _State | None = None
 
 
-def row_sides(golds: Sequence[GoldAnswer], predicted: Relation) -> list[Side]:
+def row_sides(golds: Sequence[GoldAnswer], predicted: Relation, wrote: ParsedQuery | None = None) -> list[Side]:
     """Return what is kept where rows were compared: each gold with its probe, text and ORDER BY."""
     sides: list[Side] = []
     for number, answer in enumerate(answer for answer in golds if answer.relation is not None):
         if answer.relation is not None:
             order = order_record(answer.parsed.order)
-            sides.append(Side("gold", answer.relation, number, answer.sql, order))
+            constants = answer.parsed.constants(len(answer.relation.columns))
+            sides.append(Side("gold", answer.relation, number, answer.sql, order, constants=constants))
         if answer.probe is not None:
             sides.append(Side("probe", answer.probe, number))
-    return [*sides, Side("predicted", predicted)]
+    idle = frozenset() if wrote is None else wrote.constants(len(predicted.columns))
+    return [*sides, Side("predicted", predicted, constants=idle)]
 
 
 def state_sides(golds: Sequence[GoldAnswer], predicted: Changed, orders: Sequence[OrderFacts | None]) -> list[Side]:
@@ -121,6 +126,7 @@ def side_to_json(side: Side) -> dict[str, object]:
         "alternative": side.alternative or None,
         "sql": side.sql,
         "order": None if side.order is None else side.order.model_dump(mode="json"),
+        "constants": sorted(side.constants) or None,
         "orders": [None if one is None else one.model_dump(mode="json") for one in side.orders] or None,
     }
     said = {"side": side.name} | {name: value for name, value in head.items() if value is not None}
@@ -142,7 +148,7 @@ def side_from_json(value: dict[str, object]) -> Side:
         content = _state_from(line.state, line.side)
     else:
         content = relation_from_json({"columns": line.columns, "rows": line.rows}, field=line.side)
-    return Side(line.side, content, line.alternative, line.sql, line.order, line.orders)
+    return Side(line.side, content, line.alternative, line.sql, line.order, line.orders, line.constants)
 
 
 def lean(golds: Sequence[Changed], predicted: Changed) -> tuple[list[Changed], Changed]:

@@ -11,10 +11,12 @@ from itertools import permutations
 from typing import Any
 from uuid import UUID
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cases.policy import Policy
+from cases.presets import preset
 from cases.relation import Column, FarTemporal, Interval, Json, Relation
 from harness.compare import compare, partial_credit
 from harness.compare.cells import Rules
@@ -274,3 +276,51 @@ def with_noise(side: Relation, rng: random.Random) -> Relation:
     place = rng.randint(0, len(side.columns))
     columns = (*side.columns[:place], Column("volatile"), *side.columns[place:])
     return Relation(columns, tuple((*row[:place], rng.choice(TRICKY), *row[place:]) for row in side.rows))
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.integers(0, 2**32))
+def test_what_matches_under_strict_matches_under_skill(seed: int) -> None:
+    """`skill` is `strict` with leniency: it never refuses, or leaves open, what is equal as it stands."""
+    gold, pred, _ = pair_of(seed)
+    if compare(gold, pred, preset("strict")).verdict == "match":
+        assert compare(gold, pred, preset("skill")).verdict == "match"
+
+
+def sized(count: int, width: int, kind: str) -> tuple[Relation, Relation]:
+    """Make a large pair that is equal in position but for the last digits of its floats, or how its cells are typed."""
+    gold, pred = [], []
+    for i in range(count):
+        values = [i * (c + 1) % 9973 for c in range(width - 1)]
+        gold.append((i, *(value * 0.1 for value in values)))
+        pred.append((i, *(Decimal(value) / 10 if kind == "decimal" else value / 10.0 for value in values)))
+    if kind == "nulls":
+        gold, pred = [[(*row, None, None) for row in rows] for rows in (gold, pred)]
+    return relation(gold, len(gold[0])), relation(pred, len(pred[0]))
+
+
+SIZES = [(20_000, 6), (4_000, 30), pytest.param(100_000, 6, marks=pytest.mark.slow)] + [
+    pytest.param(*size, marks=pytest.mark.slow)
+    for size in ((80_000, 10), (30_000, 30), (20_000, 60), (100_000, 30), (100_000, 60))
+]
+
+
+@pytest.mark.parametrize("kind", ["float", "decimal", "nulls"])
+@pytest.mark.parametrize(("count", "width"), SIZES)
+def test_the_law_holds_at_every_size_up_to_the_row_limit(count: int, width: int, kind: str) -> None:
+    """A large result is matched under `skill` as under `strict`, whatever its width and types."""
+    if count * width > 1_000_000 and kind != "float":
+        pytest.skip("the widest are tried once")
+    gold, pred = sized(count, width, kind)
+    assert compare(gold, pred, preset("skill")).verdict == "match"
+
+
+@pytest.mark.parametrize("count", [20_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_a_large_result_in_other_columns_is_decided(count: int) -> None:
+    """Search takes as many steps as a result is large: permuted columns match, two exchanged cells do not."""
+    gold, pred = sized(count, 6, "float")
+    turned = relation([row[::-1] for row in pred.rows], 6)
+    assert compare(gold, turned, preset("skill")).verdict == "match"
+    rows = list(turned.rows)
+    rows[5], rows[77] = (rows[77][0], *rows[5][1:]), (rows[5][0], *rows[77][1:])
+    assert compare(gold, relation(rows, 6), preset("skill")).verdict == "mismatch"

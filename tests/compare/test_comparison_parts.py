@@ -8,7 +8,9 @@ import pytest
 
 from cases.errors import InputError
 from cases.policy import Policy
+from cases.presets import preset
 from cases.relation import Column, Relation, Row
+from harness.compare import compare
 from harness.compare.columns import ignored_notes, kept_choices, most_choices
 from harness.compare.judge import judge
 from harness.compare.matching import Budget, OutOfBudgetError
@@ -81,12 +83,20 @@ def test_rows_earn_steps_of_their_own() -> None:
     assert judge(relation(2, *rows), relation(2, *shifted), policy, None, steps=0).verdict == "match"
 
 
-@pytest.mark.parametrize(("steps", "verdict"), [(25, "match"), (10, "undecided")])
-def test_a_search_is_bounded_by_its_steps_and_cells(steps: int, verdict: str) -> None:
-    """Ten rows of two swapped columns cost what looking at them and verifying one mapping costs."""
+def test_a_search_may_verify_some_mappings_at_any_size() -> None:
+    """Two swapped columns are found without a step given: cells bring the steps to look at them and verify some."""
     rows = [(place + 0.5, place / 7 + 100.1) for place in range(10)]
     swapped = [(b + 1e-12, a) for a, b in rows]
-    found = judge(relation(2, *rows), relation(2, *swapped), Policy(columns="any"), None, steps=steps)
+    assert judge(relation(2, *rows), relation(2, *swapped), Policy(columns="any"), None, steps=0).verdict == "match"
+
+
+@pytest.mark.parametrize(("steps", "verdict"), [(100_000, "mismatch"), (0, "undecided")])
+def test_a_search_is_bounded_by_its_steps_and_cells(steps: int, verdict: str) -> None:
+    """Where every mapping could be right and none is, the steps decide whether all of them are tried."""
+    values = (0.0, 0.5, 1.0, 1.5, 2.0)
+    rows = [values[turn:] + values[:turn] for turn in range(5)]
+    policy = Policy(columns="any", rel_tol=0, abs_tol=0.6)
+    found = judge(relation(5, *rows), relation(5, *[(0.0,) * 5] * 5), policy, None, steps=steps)
     assert found.verdict == verdict
 
 
@@ -117,8 +127,29 @@ def test_each_cell_costs_a_step(steps: int, enough: bool) -> None:
 
 def test_a_mapping_that_could_not_be_verified_leaves_the_verdict_open() -> None:
     """The columns as they stand take too many steps to pair; that they do not fit the other way proves nothing."""
-    rows = [(place / 100, 1.5 + place / 100) for place in range(60)]
+    rows = [(place / 20, 2 + place / 20) for place in range(60)]
     shifted = [(a + 0.3, b + 0.3) for a, b in rows]
     policy = Policy(columns="any", rel_tol=0, abs_tol=1)
-    found = judge(relation(2, *rows), relation(2, *shifted), policy, None, steps=345)
+    found = judge(relation(2, *rows), relation(2, *shifted), policy, None, steps=0)
     assert (found.verdict, found.rule, found.mapping) == ("undecided", "budget", (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("names", "values", "flags"),
+    [
+        (("deaths", "births"), (3, 5), ("crossed_names",)),
+        (("deaths", "births"), (5, 3), ()),
+        (("births", "deaths"), (5, 3), ("crossed_names",)),
+        (("deaths", "births"), (3, 3), ()),
+        (("a", "b"), (3, 5), ()),
+        (("births", "births"), (3, 5), ()),
+    ],
+)
+def test_a_match_against_names_that_both_sides_share_is_flagged(
+    names: tuple[str, str], values: tuple[int, int], flags: tuple[str, ...]
+) -> None:
+    """Births and deaths exchanged under their names are a match of values that says so."""
+    gold_values = (3, 3) if values == (3, 3) else (3, 5)
+    gold = Relation((Column("Births"), Column("Deaths")), (gold_values,))
+    found = compare(gold, Relation(tuple(map(Column, names)), (values,)), preset("skill"))
+    assert (found.verdict, found.flags) == ("match", flags)

@@ -14,6 +14,7 @@ import pytest
 
 from cases.typed_json import encode
 from harness.cli.main import _run
+from harness.verdict import judge_rows
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "data" / "comparison"
 
@@ -185,3 +186,20 @@ def _cell(cell: Any, kind: str) -> Any:
     if isinstance(cell, dict) or (kind == "json" and isinstance(cell, list)):
         return {"$json": json.dumps(cell)}
     return encode(cell)
+
+
+def test_a_pair_that_fails_inside_costs_that_pair_alone(
+    pairs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the comparator raises is that pair's `undecided` with the reason; the other pairs are judged."""
+
+    def fail_once(gold: Any, predicted: Any, policy: Any) -> Any:
+        if len(gold.relation.rows) == 1:
+            raise ZeroDivisionError("no such number")
+        return judge_rows(gold, predicted, policy)
+
+    monkeypatch.setattr("harness.verdict.judge_rows", fail_once)
+    assert _run(["compare", str(pairs)]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["verdict"] for line in lines] == ["match", "undecided", "match"]
+    assert lines[1]["reason"] == "the comparator failed on this pair: ZeroDivisionError: no such number"

@@ -1,0 +1,485 @@
+"""Which output columns of a query read no table: what is the same whatever the data are answers no question.
+
+A column is computed where its value, or the number of rows it counts, comes from a table. Aliases, CTEs and nested
+queries are seen through. A literal that the query itself holds a table's column equal to (`SELECT 'France' … WHERE
+country = 'France'`) stands for that column. In doubt a column is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import zip_longest
+
+from sqlglot import exp
+
+Flags = list[tuple[str, bool]]
+"""Each output column: its name and whether it is computed."""
+
+Text = tuple[bool, str]
+"""A literal: whether it is a text, and how it is written."""
+
+_OF_ONE_VALUE = (exp.Min, exp.Max, exp.Avg, exp.AnyValue, exp.LogicalAnd, exp.LogicalOr, exp.Median, exp.First)
+_NUMBERING = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile, exp.PercentRank, exp.CumeDist)
+_SAME_OF_SAME = (exp.Sub, exp.Div, exp.IntDiv, exp.Mod, exp.EQ, exp.NEQ, exp.LT, exp.GT, exp.LTE, exp.GTE, exp.Nullif)
+_NULL_OF_NULL = (exp.Mul, exp.Add, exp.Sub, exp.Div, exp.Mod, exp.DPipe, exp.EQ, exp.NEQ, exp.LT, exp.GT)
+_ZERO_OF_ZERO = (exp.Mul, exp.BitwiseAnd)
+_CUT_TO_NOTHING = (exp.Substring, exp.Left, exp.Right, exp.Repeat)
+
+
+class _UnknownError(Exception):
+    """How many columns a star stands for is not known."""
+
+
+@dataclass
+class _Source:
+    """One entry of a FROM: its columns, None where it may have any, and whether its rows come from tables."""
+
+    columns: Flags | None
+    reads: bool
+
+
+@dataclass
+class _Scope:
+    """What the expressions of one SELECT see: its sources, whether its rows come from tables, and what is around it."""
+
+    sources: dict[str, _Source] = field(default_factory=dict)
+    reads: bool = False
+    around: _Scope | None = None
+    held: frozenset[Text] = frozenset()
+
+
+@dataclass
+class _Made:
+    """What a query gives: its output columns, whether its rows come from tables, and the literals it selects."""
+
+    columns: Flags
+    reads: bool
+    literals: tuple[Text | None, ...] = ()
+
+
+def computed_of(tree: exp.Expr, tables: Mapping[str, list[str]] | None) -> list[bool] | None:
+    """Return of each output column whether it is computed; None where that cannot be told."""
+    try:
+        made = _Reader(tables or {}).query(tree, {}, None)
+    except (_UnknownError, RecursionError):
+        return None
+    return [computed for _, computed in made.columns]
+
+
+class _Reader:
+    """Follows columns from the tables to the output."""
+
+    def __init__(self, tables: Mapping[str, list[str]]) -> None:
+        """Take the catalogue's columns by lower-cased table name."""
+        self._tables = tables
+        self._known = {column.lower() for columns in tables.values() for column in columns}
+
+    def query(self, query: exp.Expr, env: Mapping[str, _Made | None], around: _Scope | None) -> _Made:
+        """Return what a query gives."""
+        env = self._with_ctes(query, env, around)
+        if isinstance(query, (exp.Subquery, exp.Paren)):
+            made = self.query(query.this, env, around)
+            return _nothing(made) if _limit_zero(query) else made
+        if isinstance(query, exp.SetOperation):
+            return self._united(query, env, around)
+        if isinstance(query, exp.Select):
+            return self._select(query, env, around)
+        if isinstance(query, exp.Values):
+            return self._values(query, env, around)
+        if isinstance(query, exp.Table):
+            source = self._table(query, env, _Scope(around=around))
+            if source.columns is None:
+                raise _UnknownError
+            return _Made(source.columns, source.reads)
+        raise _UnknownError
+
+    def _values(self, query: exp.Values, env: Mapping[str, _Made | None], around: _Scope | None) -> _Made:
+        """Return the columns of VALUES: computed where a cell of any row is."""
+        scope = _Scope(around=around)
+        rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in query.expressions]
+        width = max(map(len, rows), default=0)
+        flags = [
+            any(self._computed(row[place], scope, env) for row in rows if place < len(row)) for place in range(width)
+        ]
+        return _Made([(f"column{place}", flag) for place, flag in enumerate(flags, 1)], any(flags))
+
+    def _with_ctes(
+        self, query: exp.Expr, env: Mapping[str, _Made | None], around: _Scope | None
+    ) -> Mapping[str, _Made | None]:
+        """Return the CTEs in sight with the query's own; a recursive one starts as its first arm."""
+        with_ = query.args.get("with_")
+        if with_ is None:
+            return env
+        grown = dict(env)
+        for cte in with_.expressions:
+            alias = cte.args.get("alias")
+            if alias is None:
+                continue
+            name = alias.name.lower()
+            if with_.args.get("recursive") and isinstance(cte.this, exp.SetOperation):
+                grown[name] = _renamed(self.query(cte.this.left, grown, around), alias)
+            grown[name] = _renamed(self.query(cte.this, grown, around), alias)
+        return grown
+
+    def _united(self, query: exp.SetOperation, env: Mapping[str, _Made | None], around: _Scope | None) -> _Made:
+        """Combine the arms of a set operation; an arm that computes nothing at all makes its columns constants."""
+        node: exp.Expr = query
+        operations: list[exp.SetOperation] = []
+        while isinstance(node, exp.SetOperation):
+            operations.append(node)
+            node = node.left
+        made = self.query(node, env, around)
+        for operation in reversed(operations):
+            inner = env if operation is query else self._with_ctes(operation, env, around)
+            made = self._joined(operation, made, self.query(operation.right, inner, around))
+            if _limit_zero(operation):
+                made = _nothing(made)
+        return made
+
+    @staticmethod
+    def _joined(operation: exp.SetOperation, left: _Made, right: _Made) -> _Made:
+        """Combine two arms."""
+        if isinstance(operation, exp.Except) or len(left.columns) != len(right.columns):
+            return left
+        pairs = zip(left.columns, right.columns, strict=True)
+        both = [(name, ours or theirs) for (name, ours), (_, theirs) in pairs]
+        reads = left.reads or right.reads
+        if isinstance(operation, exp.Intersect):
+            return _Made(both, reads)
+        if not all(any(computed for _, computed in arm.columns) for arm in (left, right)):
+            return _Made([(name, False) for name, _ in both], reads)
+        # Arms told apart by a literal: which label stands beside which computed row is an answer.
+        labels = [a is not None and b is not None and a != b for a, b in zip_longest(left.literals, right.literals)]
+        marked = zip_longest(both, labels, fillvalue=False)
+        return _Made([(name, computed or label) for (name, computed), label in marked], reads, left.literals)  # type: ignore[misc]
+
+    def _select(self, query: exp.Select, env: Mapping[str, _Made | None], around: _Scope | None) -> _Made:
+        """Return what a SELECT gives."""
+        scope = _Scope(around=around)
+        for entry in _entries(query):
+            self._add(entry, scope, env)
+        conditions = [part for clause in _clauses(query) for part in _conjuncts(clause)]
+        never = _limit_zero(query) or any(_truth(part) is False for part in conditions)
+        if never:
+            scope.reads = False
+        scope.held = frozenset(self._held(conditions, scope, env))
+        columns: Flags = []
+        literals: list[Text | None] = []
+        for projection in query.expressions:
+            if projection.is_star and not isinstance(projection, exp.Count):
+                columns.extend(self._star(projection, scope, query))
+                literals.extend([None] * (len(columns) - len(literals)))
+                continue
+            inner = projection.unalias()
+            literals.append(_spelled(inner))
+            computed = self._computed(inner, scope, env) or literals[-1] in scope.held
+            columns.append((projection.alias_or_name.lower(), computed))
+        made = _Made(columns, scope.reads, tuple(literals))
+        return _nothing(made) if never else made
+
+    def _held(self, conditions: list[exp.Expr], scope: _Scope, env: Mapping[str, _Made | None]) -> Iterator[Text]:
+        """Yield the literals that a condition holds a computed value equal to."""
+        for part in conditions:
+            if isinstance(part, exp.EQ):
+                sides = [(part.this, part.expression), (part.expression, part.this)]
+            elif isinstance(part, exp.In) and len(part.expressions) == 1:
+                sides = [(part.this, part.expressions[0])]
+            else:
+                continue
+            for value, literal in sides:
+                spelled = _spelled(literal)
+                if spelled is not None and self._computed(value, scope, env):
+                    yield spelled
+
+    def _star(self, star: exp.Expr, scope: _Scope, query: exp.Select) -> Flags:
+        """Return the columns of `*` or `t.*`.
+
+        Raises: _UnknownError where a table's columns are not known or a join merges some.
+        """
+        wanted = star.table.lower() if isinstance(star, exp.Column) else ""
+        sources = [source for alias, source in scope.sources.items() if not wanted or alias == wanted]
+        merges = any(
+            join.args.get("using") or join.args.get("method") == "NATURAL" for join in query.args.get("joins") or ()
+        )
+        if not sources or (merges and not wanted) or any(source.columns is None for source in sources):
+            raise _UnknownError
+        return [column for source in sources for column in source.columns or []]
+
+    def _add(self, entry: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> None:
+        """Add one FROM entry, and the joins written inside it."""
+        alias = entry.args.get("alias")
+        if isinstance(entry, exp.Paren):
+            self._add(entry.this, scope, env)
+            return
+        name = (alias.name if isinstance(alias, exp.TableAlias) else "") or entry.alias_or_name
+        source = self._source(entry, scope, env)
+        if isinstance(alias, exp.TableAlias) and source.columns is not None:
+            made = _renamed(_Made(source.columns, source.reads), alias)
+            source = _Source(made.columns, made.reads)
+        scope.sources[name.lower() or f"#{len(scope.sources)}"] = source
+        scope.reads = scope.reads or source.reads
+        for join in entry.args.get("joins") or []:
+            self._add(join.this, scope, env)
+
+    def _source(self, entry: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> _Source:
+        """Return what one FROM entry offers: a table, a CTE, a nested query, or a function of what stands before it."""
+        inner = entry.this if isinstance(entry, exp.Lateral) else entry
+        if isinstance(inner, exp.Table) and isinstance(inner.this, exp.Identifier):
+            return self._table(inner, env, scope)
+        if isinstance(inner, (exp.Subquery, exp.Values)):
+            made = self.query(inner, env, scope)
+            return _Source(made.columns, made.reads)
+        return _Source(None, reads=any(self._computed(node, scope, env) for node in _arguments(inner)))
+
+    def _table(self, table: exp.Table, env: Mapping[str, _Made | None], scope: _Scope) -> _Source:
+        """Return the columns of a CTE or a table."""
+        name = table.name.lower()
+        if not isinstance(table.this, exp.Identifier):
+            return _Source(None, reads=any(self._computed(node, scope, env) for node in _arguments(table)))
+        cte = None if table.args.get("db") else env.get(name)
+        if cte is not None:
+            return _Source(cte.columns, cte.reads)
+        columns = self._tables.get(name)
+        return _Source(None if columns is None else [(column.lower(), True) for column in columns], reads=True)
+
+    def _column(self, column: exp.Column, scope: _Scope | None) -> bool:
+        """Tell whether a column is computed: the nearest source of its name decides; in doubt it is."""
+        name, qualifier = column.name.lower(), column.table.lower()
+        inside = scope
+        while inside is not None:
+            for alias, source in inside.sources.items():
+                if qualifier and alias != qualifier:
+                    continue
+                found = next((flag for output, flag in source.columns or [] if output == name), None)
+                if found is not None:
+                    return found
+            named = [source for alias, source in inside.sources.items() if not qualifier or alias == qualifier]
+            open_ones = [source for source in named if qualifier or source.columns is None]
+            if open_ones:  # a table of unknown columns, or a function, may have one of this name
+                return any(source.reads for source in open_ones)
+            inside = inside.around
+        if column.this.args.get("quoted") and not qualifier and self._known and name not in self._known:
+            return False  # a text to the engines that read it so
+        return scope is not None and any(source.reads for source in scope.sources.values())
+
+    def _computed(self, node: exp.Expr | None, scope: _Scope, env: Mapping[str, _Made | None]) -> bool:  # noqa: PLR0911, PLR0912 (one rule a kind)
+        """Tell whether an expression's value comes from a table."""
+        if not isinstance(node, exp.Expr) or isinstance(node, (exp.Literal, exp.Null, exp.Boolean, exp.DataType)):
+            return False
+        if isinstance(node, exp.Column):
+            return self._column(node, scope)
+        if isinstance(node, exp.Star):
+            return scope.reads
+        if isinstance(node, exp.Exists):
+            return self._rows(node.this, scope, env)
+        if isinstance(node, (exp.Subquery, exp.Select, exp.SetOperation)):
+            made = self.query(node, env, scope)
+            return any(flag for _, flag in made.columns)
+        if isinstance(node, _NUMBERING):
+            return False  # its order decides, and that stands beside it
+        if isinstance(node, exp.AggFunc):
+            return self._aggregate(node, scope, env)
+        if _same_whatever(node):
+            return False
+        if isinstance(node, (exp.Case, exp.If)):
+            return self._chosen(node, scope, env)
+        if isinstance(node, exp.Coalesce):
+            return self._first_given(node, scope, env)
+        if isinstance(node, (exp.And, exp.Or)) and _truth(node) is not None:
+            return False
+        parts = _terms(node) if isinstance(node, (exp.Add, exp.Sub)) else _arguments(node)
+        return any(self._computed(part, scope, env) for part in parts)
+
+    def _aggregate(self, call: exp.AggFunc, scope: _Scope, env: Mapping[str, _Made | None]) -> bool:
+        """Tell whether an aggregate depends on the rows: a count or a sum does, the largest of one value does not."""
+        if any(self._computed(child, scope, env) for child in _arguments(call)):
+            return True
+        if isinstance(call, _OF_ONE_VALUE) or isinstance(call.this, exp.Null):
+            return False
+        return scope.reads and not isinstance(call.this, exp.Distinct)
+
+    def _rows(self, query: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> bool:
+        """Tell whether it depends on tables that a query has rows."""
+        return self.query(query, env, scope).reads
+
+    def _chosen(self, node: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> bool:
+        """Tell whether a CASE comes from a table: not where all it can give is the same constant."""
+        branches = node.args.get("ifs") or [node]
+        default = node.args.get("default") if isinstance(node, exp.Case) else node.args.get("false")
+        given: list[exp.Expr] = []
+        tested: list[exp.Expr | None] = [node.this] if isinstance(node, exp.Case) else []
+        for branch in branches:
+            truth = _truth(branch.this) if not (isinstance(node, exp.Case) and node.this) else None
+            if truth is False:
+                continue
+            given.append(branch.args["true"])
+            if truth is True:
+                break
+            tested.append(branch.this)
+        else:
+            given.append(default if default is not None else exp.Null())
+        if all(one == given[0] for one in given[1:]):
+            return self._computed(given[0], scope, env)
+        return any(self._computed(part, scope, env) for part in (*given, *tested))
+
+    def _first_given(self, node: exp.Coalesce, scope: _Scope, env: Mapping[str, _Made | None]) -> bool:
+        """Tell whether COALESCE comes from a table: what stands after a constant is never asked."""
+        for part in (node.this, *node.expressions):
+            if self._computed(part, scope, env):
+                return True
+            if isinstance(part, (exp.Literal, exp.Boolean)):
+                return False
+        return False
+
+
+def _entries(query: exp.Select) -> list[exp.Expr]:
+    """Return the entries of FROM, the joins and the laterals of a SELECT."""
+    from_ = query.args.get("from_")
+    entries = [from_.this] if from_ is not None else []
+    entries.extend(join.this for join in query.args.get("joins") or [])
+    entries.extend(query.args.get("laterals") or [])
+    return entries
+
+
+def _clauses(query: exp.Select) -> list[exp.Expr]:
+    """Return the conditions every row of a SELECT has to meet."""
+    found = [query.args[name].this for name in ("where", "having", "qualify") if query.args.get(name)]
+    inner = (join for join in query.args.get("joins") or () if not join.side and join.args.get("on") is not None)
+    return [*found, *(join.args["on"] for join in inner)]
+
+
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the parts of a chain of ANDs."""
+    stack = [condition]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, exp.And):
+            stack.extend((part.expression, part.this))
+        elif isinstance(part, exp.Paren):
+            stack.append(part.this)
+        else:
+            yield part
+
+
+def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the parts of an expression."""
+    for value in node.args.values():
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, exp.Expr) and not isinstance(part, (exp.Identifier, exp.TableAlias)):
+                yield part
+
+
+def _terms(node: exp.Expr) -> list[exp.Expr]:
+    """Return the terms of a sum without those that cancel each other, as in `7 + x - x`."""
+    signs: list[tuple[bool, exp.Expr]] = []
+    stack = [(True, node)]
+    while stack:
+        plus, part = stack.pop()
+        part = part.unnest()
+        if isinstance(part, (exp.Add, exp.Sub)):
+            stack.extend(((plus, part.this), (plus is isinstance(part, exp.Add), part.expression)))
+        elif (not plus, part) in signs:
+            signs.remove((not plus, part))
+        else:
+            signs.append((plus, part))
+    return [part for _, part in signs]
+
+
+def _same_whatever(node: exp.Expr) -> bool:
+    """Tell whether an expression has one value whatever its parts are: `x - x`, `0 * x`, `NULL + x`."""
+    parts = [node.args.get("this"), node.args.get("expression")]
+    bare = [part.unnest() if isinstance(part, exp.Expr) else None for part in parts]
+    if isinstance(node, _SAME_OF_SAME) and bare[0] == bare[1]:
+        return True
+    if isinstance(node, _NULL_OF_NULL) and any(isinstance(part, exp.Null) for part in bare):
+        return True
+    if isinstance(node, _ZERO_OF_ZERO) and any(_number(part) == 0 for part in bare):
+        return True
+    if isinstance(node, exp.Pow):
+        return _number(bare[1]) == 0
+    if isinstance(node, _CUT_TO_NOTHING):
+        count = (
+            node.args.get("length")
+            if isinstance(node, exp.Substring)
+            else node.args.get("expression") or node.args.get("times")
+        )
+        return _number(count) == 0
+    return False
+
+
+def _truth(node: exp.Expr | None) -> bool | None:
+    """Return what a condition made of constants alone says; None where it is no such condition."""
+    if not isinstance(node, exp.Expr):
+        return None
+    node = node.unnest()
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Null):
+        return False
+    if isinstance(node, exp.Not):
+        inner = _truth(node.this)
+        return None if inner is None or isinstance(node.this.unnest(), exp.Null) else not inner
+    if isinstance(node, (exp.And, exp.Or)):
+        decisive = isinstance(node, exp.Or)
+        sides = [_truth(node.this), _truth(node.expression)]
+        return decisive if decisive in sides else (not decisive if None not in sides else None)
+    if _number(node) is not None:
+        return _number(node) != 0
+    if isinstance(node, (exp.EQ, exp.NEQ, exp.LT, exp.GT, exp.LTE, exp.GTE)):
+        left, right = _spelled(node.this), _spelled(node.expression)
+        if left is None or right is None or left[0] is not right[0]:
+            return None
+        if isinstance(node, (exp.EQ, exp.NEQ)):
+            return (left == right) is isinstance(node, exp.EQ)
+        first, second = _number(node.this), _number(node.expression)
+        if first is None or second is None:
+            return None
+        less = first < second if isinstance(node, (exp.LT, exp.GTE)) else first > second
+        return less if isinstance(node, (exp.LT, exp.GT)) else not less
+    return None
+
+
+def _number(node: object) -> float | None:
+    """Return the value of a literal number."""
+    if isinstance(node, exp.Neg):
+        inner = _number(node.this)
+        return None if inner is None else -inner
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    try:
+        return float(node.name)
+    except ValueError:
+        return None
+
+
+def _spelled(node: object) -> Text | None:
+    """Return a literal, a cast around it apart; None for anything else."""
+    while isinstance(node, (exp.Cast, exp.Paren, exp.Alias)):
+        node = node.this
+    if isinstance(node, exp.Neg):
+        inner = _spelled(node.this)
+        return None if inner is None else (inner[0], f"-{inner[1]}")
+    return (bool(node.is_string), str(node.name)) if isinstance(node, exp.Literal) else None
+
+
+def _limit_zero(query: exp.Expr) -> bool:
+    """Tell whether LIMIT 0 or FETCH FIRST 0 ROWS lets nothing through."""
+    limit = query.args.get("limit")
+    return limit is not None and _number(limit.args.get("count") or limit.args.get("expression")) == 0
+
+
+def _nothing(made: _Made) -> _Made:
+    """Return what a query gives that never has a row: nothing of it is computed."""
+    return _Made([(name, False) for name, _ in made.columns], reads=False)
+
+
+def _renamed(made: _Made, alias: exp.TableAlias) -> _Made:
+    """Apply an alias's column list."""
+    names = [column.name.lower() for column in alias.args.get("columns") or []]
+    if not names:
+        return made
+    if not made.columns:  # a function's columns are unknown but for their names
+        return _Made([(name, made.reads) for name in names], made.reads)
+    renamed = [(name, flag) for name, (_, flag) in zip(names, made.columns, strict=False)]
+    return _Made(renamed + made.columns[len(names) :], made.reads)
