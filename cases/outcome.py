@@ -19,11 +19,15 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An agent's statement that gave no result: a value, never an exception."""
+    """An agent's statement that gave no result: a value, never an exception.
+
+    `doubt` says why a timeout may not be the statement's: the server or this process stood still meanwhile.
+    """
 
     kind: FailureKind
     message: str
     seconds: float = 0.0
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """One clock for the deadlines of all statements: a thread that sleeps until the next one, whoever runs them.
 
 A thread a statement would cost a tenth of a millisecond each; here a statement that ends in time costs two looks at a
-lock.
+lock. The thread also notices when this process was stopped or starved: it wakes later than it asked to.
 """
 
 from __future__ import annotations
@@ -16,6 +16,13 @@ Deadline = list[Callable[[], None]]
 """What is to be called; empty once it was, or once it was given up."""
 
 
+_TICK = 0.5
+"""The longest sleep while a statement runs, in seconds: a pause is noticed however far the next deadline is."""
+
+_PAUSE = 1.0
+"""Seconds past the end of a sleep from which on this process counts as paused: a busy machine wakes it sooner."""
+
+
 class Deadlines:
     """Calls each action at its time, in the clock's own thread, which must not be held up: actions only hand over."""
 
@@ -25,6 +32,8 @@ class Deadlines:
         self._entries: list[tuple[float, int, Deadline]] = []
         self._numbers = count()
         self._given_up = 0
+        self.paused = 0.0
+        """Seconds that this process stood still so far while statements ran."""
         self._thread: threading.Thread | None = None
 
     def at(self, when: float, action: Callable[[], None]) -> Deadline:
@@ -57,7 +66,11 @@ class Deadlines:
         while True:
             with self._changed:
                 while not self._entries or self._entries[0][0] > (now := monotonic()):
-                    self._changed.wait(self._entries[0][0] - now if self._entries else None)
+                    left = min(_TICK, self._entries[0][0] - now) if self._entries else None
+                    self._changed.wait(left)
+                    late = 0.0 if left is None else monotonic() - now - left
+                    if late > _PAUSE:
+                        self.paused += late
                 _, _, holder = heapq.heappop(self._entries)
                 due = list(holder)
                 if due:

@@ -150,11 +150,11 @@ def _committed(shop: Workshop, change: Change, limits: Limits) -> Failure | floa
         seconds = watchdog.finish()
         if not watchdog.expired:
             return seconds
-        failure = _timeout(limits.timeout, seconds)
+        failure = watchdog.timed_out(seconds)
     finally:
         watchdog.stop()
         session.close()
-    return _timeout(limits.timeout, seconds) if watchdog.expired else failure
+    return watchdog.timed_out(seconds) if watchdog.expired else failure
 
 
 def _answer(shop: Workshop, question: str, limits: Limits) -> Relation | Failure:
@@ -223,24 +223,19 @@ def _fetched(session: Session, sql: str, limits: Limits, watchdog: _Watchdog) ->
             return Failure(FailureKind.ERROR, "the statement gives no result: it is empty, or it is no query", seconds)
         if not watchdog.expired:
             return Rows(relation, seconds)
-    return _timeout(limits.timeout, seconds)
+    return watchdog.timed_out(seconds)
 
 
 def _lost(error: SessionLostError, watchdog: _Watchdog, died_of_memory: Callable[[], bool]) -> Failure:
     """Return what a broken connection means: our deadline, a resource limit, or a lost sandbox (raised)."""
     seconds = watchdog.finish()
     if watchdog.expired:
-        return _timeout(watchdog.timeout, seconds)
+        return watchdog.timed_out(seconds)
     if error.exhausted:
         return Failure(FailureKind.RESOURCE_LIMIT, str(error), seconds)
     if died_of_memory():
         return Failure(FailureKind.RESOURCE_LIMIT, "the server was stopped by a memory or process limit", seconds)
     raise SandboxLostError(f"the sandbox was lost under a statement: {error}") from error
-
-
-def _timeout(timeout: float, seconds: float) -> Failure:
-    """Return the one failure that every late statement becomes."""
-    return Failure(FailureKind.TIMEOUT, f"no result within {timeout:g} s", seconds)
 
 
 class _Watchdog:
@@ -254,6 +249,7 @@ class _Watchdog:
         self._cancel = cancel
         self._kill = kill
         self._started = 0.0
+        self._paused = 0.0
         self._stopped = threading.Event()
         self._fetching = True
         self._lock = threading.Lock()  # Invariant: no cancel is sent once the fetch has finished.
@@ -263,6 +259,7 @@ class _Watchdog:
     def start(self) -> None:
         """Start the clock."""
         self._started = monotonic()
+        self._paused = DEADLINES.paused
         self._deadline = DEADLINES.at(self._started + self.timeout, self._late)
 
     def finish(self) -> float:
@@ -272,6 +269,18 @@ class _Watchdog:
         seconds = monotonic() - self._started
         self.expired = seconds >= self.timeout
         return seconds
+
+    def timed_out(self, seconds: float) -> Failure:
+        """Return the one failure that every late statement becomes, with what makes it doubtful.
+
+        A server that heeds no cancel stands still, or the statement cannot be cancelled: only a second try tells.
+        """
+        stood, doubt = DEADLINES.paused - self._paused, ""
+        if stood:
+            doubt = f"the harness itself stood still for {stood:.0f} s"
+        elif self.killed:
+            doubt = f"the server did not heed its cancellation for {KILL_AFTER:g} s"
+        return Failure(FailureKind.TIMEOUT, f"no result within {self.timeout:g} s", seconds, doubt)
 
     def stop(self) -> None:
         """End the watch; waits for an action under way so that none outlives the statement."""

@@ -142,13 +142,18 @@ class Station:
             self._pool.release(held, again=False)
 
     def _tried(self, attempt: Callable[[PooledServer], Ran], wanted: _Wanted) -> Outcome:
-        """Run a statement, once more where its server is lost and it is not to blame."""
+        """Run a statement, once more where its server is lost and it is not to blame, or may have stood still."""
         for number in range(LOST_ATTEMPTS):
             try:
-                return self._once(attempt, wanted, doubtful=number > 0)
+                outcome = self._once(attempt, wanted, doubtful=number > 0)
             except SandboxLostError as lost:
-                _log.warning("sandbox lost, a fresh one takes over: %s", lost)
                 reason = str(lost)
+            else:
+                doubt = outcome.doubt if isinstance(outcome, Failure) else ""
+                if number or not doubt:
+                    return outcome
+                reason = f"a timeout, but {doubt}"
+            _log.warning("sandbox lost, a fresh one takes over: %s", reason)
         raise InfrastructureError(
             f"the sandbox was lost {LOST_ATTEMPTS} times under one statement: {reason}",
             remedy="Run `sqlassay doctor`; the statement may need more memory than the sandbox has",

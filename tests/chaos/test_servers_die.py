@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from chaos_ground import VERDICTS, Engine, Ground, wait_for
+from docker.errors import APIError
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -119,6 +120,39 @@ def test_a_statement_that_ignores_its_cancellation_is_a_timeout(postgres: Ground
                     os.kill(int(row[1]), signal.SIGSTOP)
     assert made.wait(timeout=90) == 0, postgres.said()
     assert postgres.verdicts("run") == VERDICTS | {"wide": "timeout"}
+    assert postgres.settled() == []
+
+
+def test_a_server_that_stands_still_under_a_statement_costs_no_verdict(postgres: Ground) -> None:
+    """`docker pause` in the middle of a quick answer: its cancel is not heeded, and a fresh server gives the answer."""
+    long = "SELECT SUM(a) FROM t CROSS JOIN (SELECT COUNT(*) FROM generate_series(1, 6000000) AS g(n)) AS k"
+    answers = {**postgres.answers, "sum": long}
+    agent = (postgres.home / "agent.py").read_text(encoding="utf-8")
+    postgres.write("agent.py", agent.replace(repr(postgres.answers), repr(answers)))
+    made = postgres.start(
+        *postgres.run_arguments("run", "postgres", "--jobs", "1", "--timeout", "15"), CHAOS_ASK="0.05"
+    )
+    assert wait_for(lambda: ("sum", 0) in postgres.asked() or made.poll() is not None, 90), postgres.said()
+    with Engine() as api:
+
+        def spent(name: str) -> int:
+            """Return the nanoseconds of CPU time that a container has used."""
+            with suppress(APIError, KeyError):  # it is gone meanwhile
+                return int(api.stats(name, stream=False, one_shot=True)["cpu_stats"]["cpu_usage"]["total_usage"])
+            return 0
+
+        before = {name: spent(name) for name in postgres.containers()}
+
+        def at_work() -> list[str]:
+            """Return the containers in which the long statement runs."""
+            return [name for name, used in before.items() if spent(name) - used > 300_000_000]
+
+        assert wait_for(lambda: at_work() != [], 30), postgres.said()
+        for container in at_work():
+            api.pause(container)
+    assert made.wait(timeout=120) == 0, postgres.said()
+    assert "did not heed its cancellation" in postgres.said()
+    assert postgres.verdicts("run") == VERDICTS
     assert postgres.settled() == []
 
 

@@ -3,11 +3,39 @@
 from __future__ import annotations
 
 import gc
+import signal
+import subprocess
+import sys
 import threading
+import time
 import weakref
+from subprocess import PIPE
 from time import monotonic
 
 from dialect_adapters.deadlines import Deadlines
+
+_STOPPED = """
+import sys, time
+from dialect_adapters.deadlines import Deadlines
+clock = Deadlines()
+clock.at(time.monotonic() + 1000, lambda: None)
+time.sleep(0.3)
+print("at work", flush=True)
+sys.stdin.readline()
+time.sleep(0.2)
+print(clock.paused)
+"""
+
+
+def test_a_process_that_was_stopped_knows_for_how_long():
+    """SIGSTOP for three seconds is noticed, however far the next deadline is."""
+    with subprocess.Popen([sys.executable, "-c", _STOPPED], text=True, stdin=PIPE, stdout=PIPE) as child:
+        assert child.stdout.readline() == "at work\n"
+        child.send_signal(signal.SIGSTOP)
+        time.sleep(3.0)
+        child.send_signal(signal.SIGCONT)
+        said, _ = child.communicate("go on\n", timeout=30)
+    assert 2.0 < float(said) < 20.0
 
 
 def test_deadlines_are_called_in_the_order_of_their_times():

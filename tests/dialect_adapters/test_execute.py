@@ -13,6 +13,7 @@ from cases.outcome import Failure, Rows
 from cases.relation import Column, Kind, Relation
 from cases.verdicts import FailureKind
 from dialect_adapters.contract import Limits, SessionLostError, StatementError
+from dialect_adapters.deadlines import DEADLINES
 from dialect_adapters.execute import Executed, execute
 
 ONE = Relation((Column("a", Kind.INT),), ((1,),))
@@ -154,8 +155,24 @@ def test_a_deaf_engine_is_killed_a_second_later() -> None:
     assert 1.0 < time.monotonic() - started < 2.1
     assert isinstance(executed.outcome, Failure)
     assert executed.outcome.kind is FailureKind.TIMEOUT
+    assert executed.outcome.doubt == "the server did not heed its cancellation for 1 s"
     assert executed.tainted is True
     assert session.calls == ["begin", "fetch SELECT 1", "cancel", "kill", "close"]
+
+
+def test_a_timeout_while_the_harness_stood_still_is_doubtful(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our own clock jumped: only a second try tells whether the statement is slow. Another timeout is not doubtful."""
+
+    def stopped(session: Scripted) -> Relation:
+        monkeypatch.setattr(DEADLINES, "paused", DEADLINES.paused + 7.0)
+        session.cancelled.wait(5)
+        return ONE
+
+    found = [run(Scripted(fetch)).outcome for fetch in (stopped, lambda session: session.cancelled.wait(5) and ONE)]
+    assert [outcome.doubt for outcome in found if isinstance(outcome, Failure)] == [
+        "the harness itself stood still for 7 s",
+        "",
+    ]
 
 
 def test_a_lost_session_of_a_server_out_of_memory_is_a_resource_limit() -> None:
