@@ -257,7 +257,7 @@ class Spellings:
     the group, which holds fixed words and numbers alone. `prefixes` says that a number after an index's column is a
     length, not a call. `gated` says that comments `/*!80000 … */` are code to some versions: both readings are parsed.
     `reads` are like `rest`, for any statement. `numbers` is a regex of the engine's numbers, where the parser
-    takes some for several words (`1_000`).
+    takes some for several words (`1_000`). `escaped_names` says that `U&"…"` is a name, three words to the parser.
     """
 
     heads: tuple[tuple[str, str], ...] = ()
@@ -266,6 +266,7 @@ class Spellings:
     gated: bool = False
     reads: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     numbers: str = ""
+    escaped_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +290,8 @@ class GrammarRules:
     unless `others` says that they tell of other objects; nor is a call of `catalogue_functions` let through then.
     `file_tables` is a regex of names that the engine takes for files where no table has them ("" = it never does).
     `spellings` say how the parser reads what it does not know of the engine's INSERT, UPDATE, CREATE, ALTER and so on.
+    `functional_notation` are the functions beyond `functions` that `value.name` would call and that can read or change
+    something (empty = the engine has no such notation).
     """
 
     sqlglot_dialect: str
@@ -318,7 +321,7 @@ class GrammarRules:
     bracket_identifiers: bool = False
     dash_comment_needs_blank: bool = False
     dash_comment_ends: str = "\n"
-    functional_notation: bool = False
+    functional_notation: frozenset[str] = frozenset()
     leading_bom: bool = False
     odbc_literals: bool = False
     comment_words: frozenset[str] = frozenset()

@@ -35,6 +35,7 @@ _OTHERWISE = r"(?:null|error|default (?:_|-? ?[\d.]+)|empty (?:array|object)) on
 
 SPELLINGS = Spellings(
     numbers=_NUMBERS,
+    escaped_names=True,
     reads=(
         (r"\b(?P<a>exists )path _ ", (("a", ""),)),
         (rf"\bpath _ (?P<a>{_OTHERWISE})", (("a", ""),)),
@@ -58,10 +59,19 @@ SPELLINGS = Spellings(
 )
 """What Postgres alone writes: REFRESH, OVERRIDING, CHECK OPTION, options of an identity, nameless checks."""
 
+_FUNCTIONS = read_words(Path(__file__).with_name("functions.txt"))
+_CATALOGUE = read_catalogue(Path(__file__).with_name("catalogue.txt"))
+_ACTING = frozenset(
+    name
+    for name, function in _CATALOGUE.items()
+    if function.kind != "keyword" and function.volatility != "immutable" and name not in _FUNCTIONS
+)
+"""Functions that read or change something: what is immutable tells `value.name` nothing but the value."""
+
 RULES = GrammarRules(
     sqlglot_dialect="postgres",
-    functions=read_words(Path(__file__).with_name("functions.txt")),
-    known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))) | _EXTENSIONS,
+    functions=_FUNCTIONS,
+    known_functions=frozenset(_CATALOGUE) | _EXTENSIONS,
     gaming=words("""
         random random_normal gen_random_uuid clock_timestamp statement_timestamp transaction_timestamp now timeofday
         array_sample array_shuffle current_date current_time current_timestamp localtime localtimestamp age
@@ -102,7 +112,7 @@ RULES = GrammarRules(
     string_prefixes=("b", "x", "n", "u&"),
     escape_prefixes=("e",),
     dash_comment_ends="\n\r",
-    functional_notation=True,
+    functional_notation=_ACTING | _EXTENSIONS,
     cte_scope="recursive",
     spellings=SPELLINGS,
 )

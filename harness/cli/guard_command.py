@@ -28,7 +28,9 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
 
     Each line {"id", "sql"} gives one line {"id", "verdict", "reason", "node", "flags"}, the verdict allowed or
     rejected. A malformed line is named on standard error, the others are judged all the same, and the exit code is 2.
-    Without a catalogue, table checks deny the system's own schemas only.
+    Without a catalogue only the system's own schemas and functions are denied; of tables, columns and functions of the
+    snapshot's own nothing is known, which a
+    line says.
     """
     from dialect_adapters.registry import adapter
     from harness.guard.statements import read_statements
@@ -52,6 +54,8 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
                 "flags": list(verdict.flags),
             }
             click.echo(json.dumps(line))
+    if tables is None:
+        click.echo("No catalogue: tables, columns and functions of the snapshot's own were not asked about.", err=True)
     return _ended(counts, file)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from cases.catalog import Catalog
 from dialect_adapters.contract import GrammarRules
 from harness.guard.lexer import Lexed, Token, lex
-from harness.guard.names import Names, call_trouble, called, table_trouble, type_trouble, word_trouble
+from harness.guard.names import Names, call_trouble, called, notation_trouble, table_trouble, type_trouble, word_trouble
 from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES, WHY
 from harness.guard.second import disagreement
 from harness.results.parsed import MAX_SQL_BYTES, SYNTAX_ERROR, ParsedQuery
@@ -56,7 +56,14 @@ def check(
         no = _No(*trouble)
     if no is not None:
         return _rejected(no, parsed, lexed, profile)
-    return GuardVerdict(True, "allowed", flags=_flags(parsed, lexed, rules, names))
+    return GuardVerdict(True, _reason(parsed, names), flags=_flags(parsed, lexed, rules, names))
+
+
+def _reason(parsed: ParsedQuery, names: Names) -> str:
+    """Say that a statement is allowed, and what nobody could know about it without a catalogue."""
+    if names.catalog is not None or not names.rules.functional_notation or not parsed.unresolved:
+        return "allowed"
+    return f"allowed; without a catalogue '{parsed.unresolved[0]}' may be a column or a function of the snapshot's"
 
 
 def _either_way(
@@ -195,8 +202,8 @@ def _name_trouble(parsed: ParsedQuery, lexed: Lexed, names: Names, profile: str)
         return _No(*trouble)
     if (trouble := type_trouble(parsed.types, names)) is not None:
         return _No(*trouble)
-    if names.rules.functional_notation and parsed.unresolved and not chosen.objects:
-        return _No(f"'{parsed.unresolved[0]}' names no column and may call a function", "functional_notation")
+    if not chosen.objects and (trouble := notation_trouble(parsed.unresolved, names)) is not None:
+        return _No(*trouble)
     return None
 
 

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from dialect_adapters.contract import GrammarRules
+from dialect_adapters.escapes import escaped_name
 
 _HINT = re.compile(r"(?:[\w\s(),.@=]|`[\w ]+`)*", re.ASCII)
 _GATED = re.compile(r"!(?:\d{5,6}(?=\s))?[^'\"`#*/\\;]*+")
 _BAD_HINT = re.compile(r"set_var|resource_group|max_execution_time\s*\(\s*(?:0+\s*\)|\d{6})", re.IGNORECASE)
 _DIGIT_PREFIXES = frozenset({"b", "x"})
 _SAME = {"tag": "dollar", "whole": "number"}
+_UESCAPE = re.compile(r"(?:\s|--[^\n\r]*|/\*.*?\*/)*uescape\b", re.IGNORECASE | re.DOTALL)
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
@@ -87,6 +89,7 @@ def _pattern(
     quotes: str,
     line: str,
     numbers: str,
+    escaped_names: bool,
 ) -> re.Pattern[str]:
     """Compile the token pattern of one engine; possessive, so that no text makes it backtrack."""
     body = r"(?:[^'\\]++|\\.|'')*+" if backslash else r"(?:[^']++|'')*+"
@@ -108,6 +111,8 @@ def _pattern(
     names = [rf"{quote}(?:[^{quote}]++|{quote}{quote})*+{quote}" for quote in quotes]
     if brackets:
         names.append(r"\[[^\]]*+\]")
+    if escaped_names:
+        parts.append(r"(?P<unicode>(?i:u&)\"(?:[^\"]++|\"\")*+\")")
     parts.append(rf"(?P<name>{'|'.join(names)})")
     parts.append(
         r"(?P<number>(?:0[xX][0-9a-fA-F]++|0[bB][01]++|(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?))"
@@ -139,6 +144,7 @@ def lex(sql: str, rules: GrammarRules) -> Lexed:
         rules.identifier_quotes,
         _line_comment(rules),
         rules.spellings.numbers,
+        rules.spellings.escaped_names,
     )
     lexed = Lexed()
     place = 1 if rules.leading_bom and sql.startswith("\ufeff") else 0
@@ -167,6 +173,13 @@ def _token(match: re.Match[str], kind: str, lexed: Lexed, sql: str) -> int:
             lexed.problem = "a string that continues one with escapes"
         lexed.spans.append((start, end, "s"))
         lexed.tokens.append(Token("escaped" if kind == "escaped" else "string", text, start, end))
+        return end
+    if kind == "unicode":
+        name = escaped_name(text)
+        if not name or _UESCAPE.match(sql, end):
+            lexed.problem = "a name with Unicode escapes that are not the usual ones"
+        lexed.spans.append((start, end, "i"))
+        lexed.tokens.append(Token("name", (name or "").lower(), start, end))
         return end
     if kind == "name":
         lexed.spans.append((start, end, "i"))

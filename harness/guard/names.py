@@ -202,6 +202,24 @@ def word_trouble(tokens: Sequence[Token], names: Names, ctes: Sequence[str] = ()
     return None
 
 
+def notation_trouble(unresolved: Sequence[str], names: Names) -> Trouble | None:
+    """Say which `value.name` calls a function that is not allowed, None where none does.
+
+    A name that neither a column nor a function answers to is a slip, which the engine names better.
+    """
+    rules = names.rules
+    if not rules.functional_notation:
+        return None
+    for written in unresolved:
+        name = written.rpartition(".")[2]
+        own = name in names.routines and (name in names.shadows or name not in rules.functions)
+        # The first format of catalogues told of no routines.
+        untold = names.catalog is not None and names.catalog.format == 1 and name not in rules.functions
+        if own or untold or name in rules.functional_notation:
+            return f"'{written}' is no known column and may call a function", "functional_notation"
+    return None
+
+
 def _call(name: str, names: Names, *, qualified: bool) -> Trouble:
     """Say why a call is rejected; one of a function the engine does not have is a slip, not a danger."""
     rules = names.rules

@@ -22,7 +22,7 @@ from harness.parse.published import published
 from harness.parse.resolve import Resolver
 from harness.parse.scope import folds_quoted, tables_of, written
 from harness.parse.second import second_reading
-from harness.parse.spelling import CHANGES, NONE, Spelled, head, plain, read
+from harness.parse.spelling import CHANGES, NONE, Spelled, head, names, plain, read
 from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
@@ -92,6 +92,8 @@ def _facts(
     else:
         text, unread = head(text, spellings.heads)
     given = tokenize(text, dialect)
+    if spellings.escaped_names and 'u&"' in text.lower():
+        given = names(given, text)
     facts["lexmap"] = _as_given(lexmap(text, given), sql, *unread)
     facts["depth"] = nesting(given)
     if facts["depth"] > MAX_DEPTH:
@@ -116,7 +118,7 @@ def _facts(
         facts |= elements_of(trees, tables)
         # Expressions are copied once a level: past these levels that takes longer than a metric is worth.
         facts["parts"] = parts_of(trees[0], tables or {}) if facts["depth"] <= _COPIED_DEPTH else None
-    elif tables:
+    else:
         resolver.outputs(trees[0], {})
         resolver.resolve_rest(trees[0])
     return {**facts, "unresolved": [name for each in trees for name in resolver.unresolved(each)]}

@@ -12,6 +12,22 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 _SEEN_TOKEN = re.compile(r" but got <Token .*", re.DOTALL)
+_QUERY = frozenset(
+    {
+        "select",
+        "table",
+        "from",
+        "with",
+        "values",
+        "all",
+        "distinct",
+        "pivot",
+        "unpivot",
+        "show",
+        "describe",
+        "summarize",
+    }
+)
 _COLOUR = re.compile(r"\x1b\[\d*m")
 
 
@@ -34,8 +50,8 @@ def tokenize(text: str, dialect: str) -> list[Token]:
 def parse(tokens: list[Token], text: str, dialect: str) -> list[exp.Expr | None]:
     """Return one tree a statement.
 
-    Inside a call `a -> b` is JSON's arrow, not a function without a name; and `%` after LIMIT divides, it is no
-    percentage.
+    Inside a call `a -> b` is JSON's arrow, not a function without a name; `%` after LIMIT divides, it is no percentage;
+    and EXCEPT after a star joins two queries but where the engine leaves out columns so.
 
     Raises:
         ParseError: the text is not in this dialect's grammar.
@@ -54,8 +70,19 @@ def _parser_class(dialect: str) -> Any:
         """Parse sums and products, `%` always among them."""
         return base._parse_term(self)
 
+    excludes = _spoken(dialect).generator_class.STAR_EXCEPT == "EXCLUDE"
+
+    def star(self: Any, *keywords: str) -> Any:
+        """Parse what leaves out or replaces columns after a star, where the engine has that and no query begins."""
+        first = self._tokens[self._index + 1 : self._index + 2]
+        words = self._tokens[self._index + 1 : self._index + 3]
+        begins = [one for one in (words if first and first[0].text == "(" else first) if one.text != "("]
+        if not excludes or not begins or begins[0].text.lower() in _QUERY:
+            return None
+        return base._parse_star_op(self, *keywords)
+
     lambdas = {kind: rule for kind, rule in base.LAMBDAS.items() if kind is not TokenType.ARROW}
-    return type(base)("Parser", (base,), {"LAMBDAS": lambdas, "_parse_term": term})
+    return type(base)("Parser", (base,), {"LAMBDAS": lambdas, "_parse_term": term, "_parse_star_op": star})
 
 
 def spell(node: exp.Expr, dialect: str) -> str:

@@ -205,9 +205,10 @@ class Parser:
             send(sock, {"catalog": key, "tables": tables, "keys": keys})
             self._sent.add(cast(int, key))
         if spellings != self._spelled:
-            rules: list[Any] = [[], [], False, [], ""]
+            rules = None
             if spellings is not None:
-                rules = [spellings.heads, spellings.rest, spellings.prefixes, spellings.reads, spellings.numbers]
+                reads, numbers = spellings.reads, spellings.numbers
+                rules = [spellings.heads, spellings.rest, spellings.prefixes, reads, numbers, spellings.escaped_names]
             send(sock, {"spellings": rules})
             self._spelled = spellings
         send(sock, {**request, "use": key})

@@ -216,17 +216,15 @@ class Resolver:
         return [(column.lower(), exp.column(column.lower())) for column in columns]
 
     def unresolved(self, tree: exp.Expr) -> list[str]:
-        """Return qualified names no column answers to: they may be calls in functional notation.
+        """Return qualified names no column is known to answer to: they may be calls in functional notation.
 
-        Without a catalogue nothing can be said about them. A call with parentheses is none: the guard sees it as one.
+        A call with parentheses is none: the guard sees it as one.
         """
         found: set[str] = set()
-        if not self.tables:
-            return []
         for column in tree.find_all(exp.Column):
             if column.table and not isinstance(column.this, exp.Star):
                 known = self._known(column)
-                if known is not None and column.name.lower() not in known:
+                if column.name.lower() not in (self.columns if known is None else known):
                     found.add(f"{column.table}.{column.name}".lower())
         for dot in tree.find_all(exp.Dot):
             name = dot.expression.name.lower()

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from dialect_adapters.escapes import escaped_name
+
 Heads = Sequence[Sequence[str]]
 """Pairs of a pattern a statement begins with and what is read in its place, never longer."""
 
@@ -29,9 +31,10 @@ class Spelled(NamedTuple):
     prefixes: bool
     reads: Rules
     numbers: str
+    escaped_names: bool
 
 
-NONE = Spelled((), (), False, (), "")  # noqa: FBT003 (in the order of the socket)
+NONE = Spelled((), (), False, (), "", False)  # noqa: FBT003 (in the order of the socket)
 CHANGES = frozenset({"insert", "update", "delete", "merge", "create", "alter", "drop", "truncatetable"})
 _BEFORE = r"(?P<before>(?:\s|/\*[^*!+]*\*/|--[ \t][^\n]*\n)*)"
 _MOST = 32
@@ -68,6 +71,22 @@ def read(tokens: list[Token], text: str, spelled: Spelled, tokenize: Callable[[s
     if spelled.reads and any(token.text.lower() == "path" for token in tokens):
         tokens = _ruled(tokens, spelled.reads, tokenize)
     return tokens
+
+
+def names(tokens: list[Token], text: str) -> list[Token]:
+    """Return the tokens with each `U&"…"` as the name it is; one that no engine takes stays as it is."""
+    result: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.IDENTIFIER and text[token.start - 2 : token.start].lower() == "u&":
+            name = escaped_name(text[token.start : token.end + 1])
+            before = result[-2:]
+            if name and [one.text.lower() for one in before] == ["u", "&"]:
+                u = before[0]
+                whole = Token(TokenType.IDENTIFIER, name, line=u.line, col=u.col, start=u.start, end=token.end)
+                result[-2:] = [whole]
+                continue
+        result.append(token)
+    return result
 
 
 def _whole_numbers(tokens: list[Token], text: str, pattern: re.Pattern[str]) -> list[Token]:

@@ -67,7 +67,7 @@ def _serve(sock: socket.socket, dialect: str, seconds: float, lower: bool) -> No
             catalogs[request["catalog"]] = request["tables"], request["keys"]
             continue
         if "spellings" in request:
-            spellings = Spelled(*request["spellings"])
+            spellings = NONE if request["spellings"] is None else Spelled(*request["spellings"])
             continue
         signal.setitimer(signal.ITIMER_PROF, seconds)
         tables, keys = catalogs.get(request["use"], (None, []))

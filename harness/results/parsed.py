@@ -79,10 +79,10 @@ class ParsedQuery:
     `group_by`, `aggregates` normal forms. `literals` the constants. `lexmap` has one letter per character as the
     parser read it (s string, i quoted identifier, c code, space for blanks and comments): the guard compares it with
     its own. `list_names` are CTE and table aliases followed by a column list (one entry a mention). `unresolved` are
-    qualified names (`source.column`) no column answers to. `explain` are the options where the text is an EXPLAIN
-    (the other facts then describe the explained statement), None elsewhere. `second` is a second parser's reading,
-    None where the dialect has none or it is not installed. `types` are the types the parser does not know by name.
-    `written` are name and schema of the tables a statement changes, makes or drops.
+    qualified names (`source.column`) no column is known to answer to. `explain` are the options where the text is an
+    EXPLAIN (the other facts then describe the explained statement), None elsewhere. `second` is a second parser's
+    reading, None where the dialect has none or it is not installed. `types` are the types the parser
+    does not know by name. `written` are name and schema of the tables a statement changes, makes or drops.
     `readings` are the facts of the text without its version-gated comments, then with more and more of them read.
     `columns` are the names of the schema's columns it reads, aliases seen through and stars expanded, `stars` how many
     of its queries select everything, `parts` the first statement by clause where it is a query, `published` the same as

@@ -107,6 +107,8 @@ class Statements:
         if depth > 0 and self._chance(0.15):
             value = f"({self._one(depth - 1)} LIMIT 1)"
         where = self._where(first, depth)
+        if sources.endswith(f" AS {first}") and self._chance(0.15):
+            return f"SELECT {self._random.choice(('*', f'{first}.*'))} FROM {sources}{where}"
         return f"SELECT {first}.k, {value} AS v FROM {sources}{where}"
 
     def _joined(self, left: str, first: str, depth: int, itself: str) -> str:
@@ -130,9 +132,16 @@ class Statements:
         if depth <= 0 or not self._chance(0.3):
             return ""
         form = self._random.choice(
-            (" WHERE EXISTS ({})", " WHERE {k} IN ({})", " WHERE {k} NOT IN ({})", " WHERE ({} LIMIT 1) = 'a'")
+            (
+                " WHERE EXISTS ({})",
+                " WHERE EXISTS (SELECT {a}.* EXCEPT {s})",
+                " WHERE {k} IN ({})",
+                " WHERE {k} NOT IN ({})",
+                " WHERE ({} LIMIT 1) = 'a'",
+            )
         )
-        return form.format(self._one(depth - 1), k=f"{first}.k")
+        second = self._random.choice((f"TABLE {self._name(self._pick(''))}", f"({self._query(depth - 1)})"))
+        return form.format(self._one(depth - 1), k=f"{first}.k", a=first, s=second)
 
     def _one(self, depth: int) -> str:
         """Return a query of one column."""

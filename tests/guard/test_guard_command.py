@@ -97,7 +97,8 @@ def test_a_malformed_line_is_named(tmp_path: Path, line: str, place: str) -> Non
 def test_one_statement_after_a_byte_order_mark_is_counted_as_one(tmp_path: Path) -> None:
     """A file saved with a byte order mark is read, and a single statement's figures are numbers."""
     done = _run(tmp_path, ['\ufeff{"id": "a", "sql": "DROP TABLE orders"}'])
-    assert done.stderr == "OK: 1 statement, 1 rejected, 0 flagged (exit 0)\n"
+    said = "No catalogue: tables, columns and functions of the snapshot's own were not asked about.\n"
+    assert done.stderr == f"{said}OK: 1 statement, 1 rejected, 0 flagged (exit 0)\n"
 
 
 @pytest.mark.parametrize("lines", [[], ["", "  "]])

@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
+from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
 from cases.relation import Kind
 from dialect_adapters.contract import GrammarRules
 from harness.guard import check
@@ -38,8 +38,8 @@ def _rules(dialect: str) -> GrammarRules:
     return rules
 
 
-def _catalog(dialect: str, tables: dict[str, Any]) -> Catalog:
-    """Build a catalogue from table names and columns."""
+def _catalog(dialect: str, tables: dict[str, Any], routines: Sequence[str] = ()) -> Catalog:
+    """Build a catalogue from table names, columns and names of functions."""
     return Catalog(
         dialect=dialect,
         snapshot="s",
@@ -53,6 +53,7 @@ def _catalog(dialect: str, tables: dict[str, Any]) -> Catalog:
             )
             for name, columns in tables.items()
         ),
+        routines=tuple(CatalogRoutine(name=name, kind="function", schema_name=_SCHEMAS[dialect]) for name in routines),
     )
 
 
@@ -65,7 +66,7 @@ def _fixture_catalog(dialect: str) -> Catalog:
         if name not in _HIDDEN:
             columns = re.sub(r"\([^)]*\)", "", body).split(",")
             tables[name] = tuple(column.strip().split()[0].strip('"`') for column in columns if column.strip())
-    return _catalog(dialect, tables)
+    return _catalog(dialect, tables, re.findall(r"CREATE FUNCTION (\w+)", text))
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def test_every_row_gets_its_verdict(parser: Parser, row: dict[str, Any]) -> None
     """Verdict, deciding node, named statement kind and number of flags are those of the row."""
     if row.get("second") and find_spec("pglast") is None:
         pytest.skip("a row for the second parser, extra `guard`")
-    catalog = _catalog(row["dialect"], _TABLE["catalogues"][row["dialect"]])
+    catalog = _catalog(row["dialect"], _TABLE["catalogues"][row["dialect"]], _TABLE["routines"].get(row["dialect"], ()))
     options: dict[str, Any] = {"profile": row.get("profile", "dql")}
     if "visible" in row:
         options["visible"] = frozenset(row["visible"])
@@ -225,14 +226,33 @@ def test_a_table_whose_name_another_has_in_other_case_is_not_visible(parser: Par
         ("SELECT * FROM pg_authid", False),
         ("SELECT * FROM pg_catalog.pg_class", False),
         ("SELECT c.f_wipe FROM anything c", True),
+        ("SELECT c.count FROM (SELECT count(*) FROM anything) c", True),
+        ("SELECT v.lo_import FROM (SELECT '/etc/passwd'::text) v", False),
+        ("SELECT v.current_setting FROM (SELECT 'data_directory'::text) v", False),
+        ("SELECT v.setseed FROM (SELECT 1.0) v", False),
+        ("SELECT c.dblink_connect FROM anything c", False),
         ("SELECT 1::mood", True),
         ("SELECT 1::evil.mood", False),
         ('SELECT * FROM "pg_cataló".x', False),
     ],
 )
 def test_without_a_catalogue_only_the_system_is_denied(parser: Parser, sql: str, *, allowed: bool) -> None:
-    """Table checks without a catalogue deny system schemas only."""
+    """Without a catalogue system schemas are denied, and what may call a function of the engine's own."""
     assert _check(parser, sql, "postgres", None).allowed is allowed
+
+
+def test_what_nobody_can_know_without_a_catalogue_is_said(parser: Parser) -> None:
+    """The reason names the first name that may be a column or call a function of the snapshot's."""
+    verdict = _check(parser, "SELECT c.f_wipe, c.id FROM anything c", "postgres", None)
+    assert verdict.reason == "allowed; without a catalogue 'c.f_wipe' may be a column or a function of the snapshot's"
+    assert _check(parser, "SELECT c.n FROM (SELECT 1 AS n) c", "postgres", None).reason == "allowed"
+
+
+def test_a_catalogue_that_tells_of_no_routine_leaves_unknown_names_refused(parser: Parser) -> None:
+    """To a catalogue of the first format a name that is no column may call a routine; a function's own name may not."""
+    first = _catalog("postgres", {"people": ("id",)}).model_copy(update={"format": 1})
+    assert _check(parser, "SELECT p.f_wipe FROM people p", "postgres", first).node == "functional_notation"
+    assert _check(parser, "SELECT p.count FROM (SELECT count(*) FROM people) p", "postgres", first).allowed is True
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
+from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
 from cases.relation import Kind
 from dialect_adapters.registry import adapter
 from harness.guard import check
@@ -41,7 +41,9 @@ def _catalog(dialect: str) -> Catalog:
         )
         for name, columns in _COLUMNS.items()
     )
-    return Catalog(dialect=dialect, snapshot="s", database="shop", engine_version="0", tables=tables)
+    routines = tuple(CatalogRoutine(name=name, kind="function") for name in ("f_wipe", "f_secdef_wipe", "f_evt"))
+    known = {"tables": tables, "routines": routines}
+    return Catalog(dialect=dialect, snapshot="s", database="shop", engine_version="0", **known)
 
 
 @pytest.fixture(scope="module")
