@@ -83,13 +83,14 @@ def scorable(results: Sequence[CaseResult]) -> int:
 
 def disagreements(results: Sequence[CaseResult], most: int = 5) -> tuple[str, ...]:
     """Return up to `most` case ids whose structural and execution score disagree, widest gap first."""
-    gaps = []
+    widest: dict[str, float] = {}
     for result in results:
         score = result.scores.get("disagreement")
         if score is not None and score.value == 1.0:
             gap = score.details.get("gap")
-            gaps.append((-float(gap) if isinstance(gap, int | float) else 0.0, result.case_id))
-    return tuple(case_id for _, case_id in sorted(gaps)[:most])
+            found = float(gap) if isinstance(gap, int | float) else 0.0
+            widest[result.case_id] = max(found, widest.get(result.case_id, 0.0))
+    return tuple(sorted(widest, key=lambda case_id: (-widest[case_id], case_id))[:most])
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:

@@ -20,7 +20,7 @@ def _compute(evidence: Evidence, ask: Ask | None) -> Score:
         return Score(None, f"no execution score: {execution.reason}")
     gap = abs(structural.value - execution.value)
     reason = f"|{structural.value:.3g} − {execution.value:.3g}| = {gap:.3g}, t = {threshold:g}"
-    details = (("structural", structural.value), ("execution_score", execution.value), ("t", threshold))
+    details = (("structural", structural.value), ("execution_score", execution.value), ("gap", gap), ("t", threshold))
     return Score(float(gap > threshold), reason, details)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +13,7 @@ from cases.errors import InputError
 from cases.outcome import Rows
 from cases.verdicts import Verdict
 from harness.metrics.contract import Ask, Metric
+from harness.metrics.day_words import day_of, days
 from harness.metrics.grading import NO_JUDGE, asked, by, clipped, silent, unanswered
 from harness.metrics.number_words import numbers_in
 from harness.metrics.outcomes import last
@@ -145,32 +145,26 @@ def correct_answer(evidence: Evidence, _ask: Ask | None = None) -> Score:
 def _names(answer: str, cell: object) -> bool:
     """Return whether an answer names a cell; a number may be rounded to the decimals the answer gives it."""
     if isinstance(cell, int | float | Decimal) and not isinstance(cell, bool):
-        return any(_rounded(cell, number) for number in numbers_in(answer))
-    return any(
-        re.search(rf"(?<!\w){re.escape(text)}(?!\w)", " ".join(answer.casefold().split())) for text in _spellings(cell)
-    )
+        return _number_named(answer, cell)
+    line = " ".join(answer.casefold().split())
+    return any(re.search(rf"(?<!\w){re.escape(text)}(?!\w)", line) for text in _spellings(cell))
 
 
-def _rounded(cell: float | Decimal, said: Decimal) -> bool:
-    """Return whether a number is what the answer says, to the decimals it says; whole numbers are never rounded to."""
-    try:
-        exact = Decimal(str(cell))
-        decimals = -int(said.as_tuple().exponent)
-        return exact == said or (decimals > 0 and abs(exact - said) <= Decimal(5).scaleb(-decimals - 1))
-    except ArithmeticError:  # not a number, or infinite
-        return False
+def _number_named(answer: str, cell: float | Decimal) -> bool:
+    """Return whether an answer names a number; one that is none or infinite is never named."""
+    exact = Decimal(str(cell))
+    return exact.is_finite() and any(said.names(exact) for said in numbers_in(answer))
 
 
 def _spellings(cell: object) -> Iterator[str]:
     """Yield the ways an answer may write a cell that is no number."""
     if isinstance(cell, bool):
         yield from ("yes", "true") if cell else ("no", "false")
-    elif isinstance(cell, date):
-        day = cell.date() if isinstance(cell, datetime) else cell
-        yield day.isoformat()
-        yield f"{day:%B} {day.day}, {day.year}".casefold()
-        yield f"{day.day} {day:%B} {day.year}".casefold()
-    else:
+        return
+    day = day_of(cell)
+    if day is not None:
+        yield from days(day)
+    if day is None or isinstance(cell, str):
         yield " ".join(str(cell).casefold().split())
 
 

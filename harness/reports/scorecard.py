@@ -14,6 +14,7 @@ from harness.results.run_result import RunResult
 from harness.results.trials import Passing, passing
 
 NAME = "scorecard.json"
+_NUCLEUSIQ = "nucleusiq."
 _TOOL = ("tool_name", "tool", "name")
 """What agents call the name of a tool in their steps."""
 
@@ -114,18 +115,22 @@ def _told(row: CaseResult) -> dict[str, Json]:
 
 
 def _feedback(rows: list[CaseResult]) -> dict[str, Json]:
-    """Return the mean of each score over a case's trials, with executed_query, sql_safety and correct_answer."""
+    """Return the mean of each score over a case's trials, and how often the statement matched, ran and was let through.
+
+    NucleusIQ's own names are those of its metrics, without the family's name, and stand where they were computed.
+    """
     scored = [row for row in rows if row.verdict not in UNSCORABLE]
-    guarded = [row.guard.allowed for row in rows if row.guard is not None]
     ran = (Verdict.MATCH, Verdict.MISMATCH, Verdict.UNDECIDED)
     feedback: dict[str, Json] = {
-        "correct_answer": _mean([row.verdict is Verdict.MATCH for row in scored]),
-        "executed_query": _mean([row.verdict in ran for row in scored]),
-        "sql_safety": _mean(guarded),
+        "matched": _mean([row.verdict is Verdict.MATCH for row in scored]),
+        "ran": _mean([row.verdict in ran for row in scored]),
+        "let_through": _mean([row.guard.allowed for row in rows if row.guard is not None]),
     }
     for name in sorted({name for row in rows for name in row.scores}):
         values = [value for row in rows if (value := figures.score(row, name)) is not None]
         feedback[name] = _mean(values)
+        if name.startswith(_NUCLEUSIQ):
+            feedback[name.removeprefix(_NUCLEUSIQ)] = feedback[name]
     return feedback
 
 

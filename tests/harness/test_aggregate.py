@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from cases.case import Case
+from cases.policy import Policy
 from cases.verdicts import Cause, ExitCode, Verdict, worst
 from harness import aggregate as totals
+from harness.metrics.disagreement import DISAGREEMENT
 from harness.results.case_result import CaseResult, GuardRecord, ScoreRecord
+from harness.results.evidence import Evidence, Execution
+from harness.results.parsed import ParsedQuery, TableRef
 from harness.results.run_result import Aggregate
 
 
@@ -64,6 +69,33 @@ def test_disagreements_come_widest_gap_first_and_five_at_most():
         results.append(result(f"c{i}").model_copy(update={"scores": {"disagreement": score}}))
     results.append(result("agree", disagreement=0.0))
     assert totals.disagreements(results) == ("c6", "c5", "c4", "c3", "c2")
+
+
+def test_the_metric_itself_says_the_gap():
+    """Cases are ordered by the gap that the disagreement metric finds, and a case of several trials stands once."""
+    found = []
+    for name, verdict, trial in (("a", "mismatch", 0), ("b", "match", 0), ("b", "match", 1)):
+        evidence = Evidence(
+            case=Case(id=name, question="?", snapshot="s", gold={"sqlite": ("SELECT a FROM t",)}),
+            dialect="sqlite",
+            prediction=None,
+            verdict=Verdict(verdict),
+            reason="r",
+            policy=Policy(),
+            gold_parsed=ParsedQuery(
+                "SELECT a FROM t", "sqlite", "p", tables=frozenset({TableRef("t")}), projections=("a",)
+            ),
+            predicted_parsed=ParsedQuery(
+                "SELECT a FROM u", "sqlite", "p", tables=frozenset({TableRef("u")}), projections=("a",)
+            ),
+            executions=(Execution("s", None, None, partial=0.0),),
+        )
+        score = DISAGREEMENT.compute(evidence, None)
+        record = ScoreRecord(value=score.value, reason=score.reason, details=dict(score.details))
+        update = {"scores": {"disagreement": record}, "trial": trial}
+        found.append(result(name).model_copy(update=update))
+    assert [one.scores["disagreement"].details["gap"] for one in found] == [0.2, 0.8, 0.8]
+    assert totals.disagreements(found) == ("b", "a")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from cases import extensions
 from cases.verdicts import Cause, Verdict
 from harness.reports import junit, registry, results_csv, scorecard, skill_files, summary
 from harness.reports.files import write_json
+from harness.results.case_result import ScoreRecord
 from harness.results.run_result import RunResult
 
 RUNS = [mixed, hostile, empty, interrupted]
@@ -222,8 +223,20 @@ def test_scorecard_counts_patterns_and_trials(tmp_path: Path) -> None:
     ]
     assert [pattern["passed"] for pattern in page["patterns"]] == [True, False, None]
     assert page["patterns"][0]["duration_ms"] == 500.0
-    assert page["patterns"][1]["feedback"]["correct_answer"] == 0.5
+    assert page["patterns"][1]["feedback"]["matched"] == 0.5
     assert page["mode"] == "predictions"
+
+
+def test_a_name_in_the_scorecard_is_the_metric_of_that_name(tmp_path: Path) -> None:
+    """NucleusIQ's names stand in the feedback where its metrics were computed, with their values, and nowhere else."""
+    said = {
+        "nucleusiq.correct_answer": ScoreRecord(value=0.0, reason="r"),
+        "routing": ScoreRecord(value=1.0, reason="r"),
+    }
+    scorecard.write(run(result("a").model_copy(update={"scores": said}), result("b")), tmp_path)
+    told, silent = (pattern["feedback"] for pattern in read(tmp_path, scorecard.NAME)["patterns"])
+    assert (told["correct_answer"], told["nucleusiq.correct_answer"], told["matched"]) == (0.0, 0.0, 1.0)
+    assert not {"correct_answer", "executed_query", "sql_safety"} & set(silent)
 
 
 def test_csv_has_a_line_a_result_and_no_formula(tmp_path: Path) -> None:
