@@ -6,10 +6,12 @@ from dialect_adapters.mysql.flavour import Flavour
 from dialect_adapters.mysql.state import state_rules
 
 _DESCRIBED = (
-    "SELECT table_name, table_type, engine, table_collation FROM information_schema.tables WHERE table_schema = %s "
+    "SELECT table_name, table_type, engine, table_collation, create_options, table_comment "
+    "FROM information_schema.tables WHERE table_schema = %s "
     "ORDER BY 1",
     "SELECT table_name, ordinal_position, column_name, column_type, is_nullable, column_default, extra, "
-    "collation_name, generation_expression FROM information_schema.columns WHERE table_schema = %s ORDER BY 1, 2",
+    "collation_name, generation_expression, column_comment "
+    "FROM information_schema.columns WHERE table_schema = %s ORDER BY 1, 2",
     "SELECT table_name, index_name, seq_in_index, column_name, non_unique, sub_part, ignored "
     "FROM information_schema.statistics WHERE table_schema = %s ORDER BY 1, 2, 3",
     "SELECT constraint_name, table_name, constraint_type FROM information_schema.table_constraints "
@@ -25,14 +27,11 @@ _DESCRIBED = (
     # Its view is refused where the scheduler of events is switched off.
     "SELECT name, body, definer, status FROM mysql.event WHERE db = %s ORDER BY 1",
 )
-_RIGHTS = (
-    "SELECT user, host, priv FROM mysql.global_priv ORDER BY 1, 2",
-    "SELECT host, db, user, select_priv, insert_priv, update_priv, delete_priv, create_priv, drop_priv, execute_priv "
-    "FROM mysql.db ORDER BY 1, 2, 3",
-    "SELECT host, db, user, table_name, table_priv, column_priv FROM mysql.tables_priv ORDER BY 1, 2, 3, 4",
-    "SELECT host, db, user, routine_name, routine_type, proc_priv FROM mysql.procs_priv ORDER BY 1, 2, 3, 4, 5",
-    "SELECT host, user, role FROM mysql.roles_mapping ORDER BY 1, 2, 3",
+_CHANGED = (
     "SELECT schema_name, default_collation_name FROM information_schema.schemata ORDER BY 1",
+    # Set while it runs, by whoever may; what it was started with differs between building and reading.
+    "SELECT variable_name, global_value FROM information_schema.system_variables WHERE global_value_origin = 'SQL' "
+    "ORDER BY 1",
 )
 # A sequence is read as a table of one row.
 _TABLES = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_type <> 'VIEW' ORDER BY 1"
@@ -76,7 +75,7 @@ MARIADB = Flavour(
     driver="mariadb+pymysql",
     time_limit=_time_limit,
     described=_DESCRIBED,
-    rights=_RIGHTS,
+    changed=_CHANGED,
     tables=_TABLES,
     state=state_rules("SET SESSION group_concat_max_len = 1048576", _CONSTRAINTS, _INDEXES),
     # Without this right nobody writes on a server that is read-only, and nobody grants it or turns that off there.

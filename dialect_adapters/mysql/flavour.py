@@ -14,7 +14,8 @@ class Flavour:
 
     `dialect` is what scripts are filed under, `engine` how messages call the server, `driver` SQLAlchemy's name of it.
     `time_limit` turns seconds into the session setting that bounds a statement. `described` are the questions for the
-    schema of one database, `rights` those for the whole server's logins, `tables` the one for the tables with rows.
+    schema of one database, `changed` those for what was set or made on the whole server since it started, `tables` the
+    one for the tables with rows.
     `settled` is run once an image's administrator has its password. `state` is how a state is read,
     `executable` a regex of what makes a comment one that the server runs.
     """
@@ -24,7 +25,7 @@ class Flavour:
     driver: str
     time_limit: Callable[[float], str]
     described: tuple[str, ...]
-    rights: tuple[str, ...]
+    changed: tuple[str, ...]
     tables: str
     state: StateRules
     settled: tuple[str, ...] = ()

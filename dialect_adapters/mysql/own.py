@@ -6,10 +6,12 @@ from dialect_adapters.mysql.flavour import Flavour
 from dialect_adapters.mysql.state import STATE
 
 _DESCRIBED = (
-    "SELECT table_name, table_type, engine, table_collation FROM information_schema.tables WHERE table_schema = %s "
+    "SELECT table_name, table_type, engine, table_collation, create_options, table_comment "
+    "FROM information_schema.tables WHERE table_schema = %s "
     "ORDER BY 1",
     "SELECT table_name, ordinal_position, column_name, column_type, is_nullable, column_default, extra, "
-    "collation_name, generation_expression FROM information_schema.columns WHERE table_schema = %s ORDER BY 1, 2",
+    "collation_name, generation_expression, column_comment "
+    "FROM information_schema.columns WHERE table_schema = %s ORDER BY 1, 2",
     "SELECT table_name, index_name, seq_in_index, column_name, non_unique, sub_part, expression "
     "FROM information_schema.statistics WHERE table_schema = %s ORDER BY 1, 2, 3",
     "SELECT constraint_name, table_name, constraint_type FROM information_schema.table_constraints "
@@ -22,13 +24,16 @@ _DESCRIBED = (
     "FROM information_schema.triggers WHERE trigger_schema = %s ORDER BY 1",
     "SELECT event_name, event_definition FROM information_schema.events WHERE event_schema = %s ORDER BY 1",
 )
-_RIGHTS = (
-    "SELECT user, host, authentication_string, account_locked, select_priv, insert_priv, super_priv, file_priv "
-    "FROM mysql.user ORDER BY 1, 2",
-    "SELECT host, db, user, select_priv, insert_priv, update_priv, delete_priv, create_priv, drop_priv "
-    "FROM mysql.db ORDER BY 1, 2, 3",
-    "SELECT host, db, user, routine_name, routine_type, proc_priv FROM mysql.procs_priv ORDER BY 1, 2, 3, 4, 5",
+_CHANGED = (
     "SELECT schema_name, default_collation_name FROM information_schema.schemata ORDER BY 1",
+    "SELECT event_schema, event_name, event_definition FROM information_schema.events ORDER BY 1, 2",
+    # Set while it runs, by whoever may; what it was started with differs between building and reading.
+    "SELECT i.variable_name, g.variable_value FROM performance_schema.variables_info i JOIN "
+    "performance_schema.global_variables g ON g.variable_name = i.variable_name WHERE i.variable_source = 'DYNAMIC' "
+    "ORDER BY 1",
+    "SELECT variable_name, variable_value FROM performance_schema.persisted_variables ORDER BY 1",
+    "SELECT name FROM information_schema.innodb_tablespaces WHERE space_type = 'General' ORDER BY 1",
+    "SELECT resource_group_name, resource_group_enabled FROM information_schema.resource_groups ORDER BY 1",
 )
 _TABLES = (
     "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_type = 'BASE TABLE' ORDER BY 1"
@@ -46,7 +51,7 @@ MYSQL = Flavour(
     driver="mysql+pymysql",
     time_limit=_time_limit,
     described=_DESCRIBED,
-    rights=_RIGHTS,
+    changed=_CHANGED,
     tables=_TABLES,
     state=STATE,
 )

@@ -96,7 +96,7 @@ class Child:
                     self.db.execute("ROLLBACK")
                 yield {"done": True}
             case "digest":
-                yield {"digest": hashlib.sha256(self.path.read_bytes()).hexdigest()}
+                yield {"digest": state_of(self.path)}
             case other:
                 yield {"error": "error", "message": f"unknown request {other}"}
 
@@ -211,6 +211,16 @@ class Child:
                 yield {"rows": chunk}
                 chunk, pending = [], 0
         yield {"rows": chunk}
+
+
+def state_of(path: Path) -> str:
+    """Return the sha256 of a database file, and of the log beside it, which holds changes as well."""
+    digest = hashlib.sha256(path.read_bytes())
+    for mark in (".wal",):
+        beside = path.with_name(path.name + mark)
+        if beside.is_file() and beside.stat().st_size:
+            digest.update(mark.encode() + beside.read_bytes())
+    return digest.hexdigest()
 
 
 def cell_size(cell: object, limit: int) -> int:

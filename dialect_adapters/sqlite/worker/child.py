@@ -94,6 +94,16 @@ def connect_virtual_table(db: sqlite3.Connection, table: str) -> None:
         db.execute(f"SELECT 1 FROM {table} LIMIT 0")  # noqa: S608 - a listed module, or a quoted name of the schema
 
 
+def state_of(path: Path) -> str:
+    """Return the sha256 of a database file, and of the log beside it, which holds changes as well."""
+    digest = hashlib.sha256(path.read_bytes())
+    for mark in ("-journal", "-wal"):
+        beside = path.with_name(path.name + mark)
+        if beside.is_file() and beside.stat().st_size:
+            digest.update(mark.encode() + beside.read_bytes())
+    return digest.hexdigest()
+
+
 def set_limits(db: sqlite3.Connection) -> None:
     """Cap what one untrusted statement may ask of the parser and of one value."""
     for category, value in (
@@ -180,7 +190,7 @@ class Child:
                 self.db, self.policy = self.opened()
                 yield {"done": True}
             case "digest":
-                yield {"digest": hashlib.sha256(self.path.read_bytes()).hexdigest()}
+                yield {"digest": state_of(self.path)}
             case other:
                 yield {"error": "error", "message": f"unknown request {other}"}
 
