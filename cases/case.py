@@ -14,6 +14,12 @@ from cases.storable import storable
 MOST = 10**15
 """More tokens or cost than any answer has; sums of them stay exact."""
 
+STATEMENT_FIELDS = (
+    *("sql", "query", "sql_query", "sqlquery"),
+    *("generated_sql", "predicted_sql", "generated_query", "final_sql"),
+)
+"""What agents call the field with their statement, the surest first."""
+
 QueryType = Literal["dql", "dml", "ddl"]
 
 

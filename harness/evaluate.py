@@ -13,12 +13,13 @@ from cases.outcome import Failure, Outcome
 from cases.presets import case_policy
 from cases.verdicts import FailureKind, Verdict
 from harness.against import closest, lost
+from harness.answer import read_answer
 from harness.change import plan, with_known
 from harness.desk import Desk
-from harness.guard import check
+from harness.guard import check, split
 from harness.measure import measured
 from harness.metrics.cause import likely_cause
-from harness.results.evidence import Evidence, Execution, GoldAnswer, Score
+from harness.results.evidence import Answer, Evidence, Execution, GoldAnswer, Score
 from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import GuardVerdict
 from harness.route import Route, resolve_route
@@ -27,8 +28,13 @@ from sandboxes.station import Care
 
 Decision = tuple[Verdict, str]
 
-AGENT_MISTAKES = frozenset({"syntax_error", "unknown_table", "unknown_function"})
+AGENT_MISTAKES = frozenset(
+    {"syntax_error", "unknown_table", "unknown_function", "size", "depth", "empty", "statements", "reads_only"}
+)
 """Refusals of the guard that name a slip, not a danger: the statement is an error, as the engine would have said."""
+
+_LOOKED_INTO = 10
+"""Of several statements, so many are guarded each: one of them may be a danger, and all together are a slip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +81,9 @@ def evaluate(
     `infrastructure` and are never scored as the agent's.
     """
     policy = case_policy(desk.rules.policy, case)
+    answer, prediction = _answered(prediction, desk)
     read = _read(case, prediction, gold, desk)
-    ran = _run(case, prediction, gold, read, desk)
+    ran = _run(case, prediction, gold, read, answer, desk)
     place, decision = read.route.snapshot or case.snapshot, ran.decision
     best, execution = closest(case, gold, ran.outcome, policy, place, desk, read.parsed)
     if not case.gold:
@@ -101,9 +108,18 @@ def evaluate(
         settings=desk.rules.settings,
         gold_status=best.status if best else "unavailable",
         catalog=read.catalog,
+        answer=answer,
     )
     evidence = measured(replace(evidence, cause=likely_cause(evidence)), read.route.snapshot, desk)
     return Judged(evidence, _scores(evidence, desk), read.seconds, ran.seconds)
+
+
+def _answered(prediction: Prediction | None, desk: Desk) -> tuple[Answer | None, Prediction | None]:
+    """Return how the agent's text reads as SQL, None without any, and the prediction with that SQL for its text."""
+    if prediction is None or not (prediction.sql or "").strip():
+        return None, prediction
+    answer = read_answer(prediction.sql or "", desk.rules.grammar)
+    return answer, prediction.model_copy(update={"sql": answer.sql}) if answer.text is not None else prediction
 
 
 def _read(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], desk: Desk) -> _Read:
@@ -113,15 +129,22 @@ def _read(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer],
     catalog = _catalog(case, gold, route, desk)
     try:
         parsed, lost_by = _parse(prediction, route, catalog, desk), ""
+        guard = _guard(case, parsed, route, catalog, desk)
     except ParserLostError as error:
-        parsed, lost_by = None, str(error)
-    guard = _guard(case, parsed, route, catalog, desk)
+        parsed, guard, lost_by = None, None, str(error)
     return _Read(route, catalog, parsed, guard, time.monotonic() - started, lost_by)
 
 
-def _run(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], read: _Read, desk: Desk) -> _Ran:
+def _run(
+    case: Case,
+    prediction: Prediction | None,
+    gold: Sequence[GoldAnswer],
+    read: _Read,
+    answer: Answer | None,
+    desk: Desk,
+) -> _Ran:
     """Execute the predicted text where nothing speaks against it."""
-    decision = _before_execution(case, prediction, gold, read)
+    decision = _before_execution(case, prediction, gold, read, answer)
     snapshot = read.route.snapshot
     if decision is not None or prediction is None or prediction.sql is None or snapshot is None:
         return _Ran(None, decision, 0.0)
@@ -163,11 +186,25 @@ def _guard(case: Case, parsed: ParsedQuery | None, route: Route, catalog: Catalo
     if visible is not None:
         baked = {table.name for table in desk.rules.image.catalog(route.snapshot or route.home).tables}
         visible |= {table.name.lower() for table in catalog.tables if table.name not in baked}
-    return check(parsed, desk.rules.grammar, catalog, profile=case.query_type, visible=visible)
+    verdict = check(parsed, desk.rules.grammar, catalog, profile=case.query_type, visible=visible)
+    if verdict.node != "statements" or verdict.statement is not None:
+        return verdict
+    texts = split(parsed.sql, desk.rules.grammar)
+    for number, text in enumerate(texts[:_LOOKED_INTO], 1):
+        facts = desk.parse(text, route.snapshot or route.home, catalog)
+        one = check(facts, desk.rules.grammar, catalog, profile=case.query_type, visible=visible)
+        if not one.allowed and not is_slip(one):
+            return replace(one, reason=f"statement {number} of {len(texts)}: {one.reason}")
+    return verdict
+
+
+def is_slip(guard: GuardVerdict) -> bool:
+    """Return whether a refusal names a mistake and no danger: the prediction is then an error, not blocked."""
+    return guard.node in AGENT_MISTAKES and guard.statement is None
 
 
 def _before_execution(
-    case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], read: _Read
+    case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], read: _Read, answer: Answer | None
 ) -> Decision | None:
     """Return the verdict of a prediction that is never executed, None where it may run."""
     if case.out_of_scope:
@@ -177,16 +214,16 @@ def _before_execution(
         return ours
     if read.lost:
         return Verdict.INFRASTRUCTURE, read.lost
+    if answer is not None and answer.sql is None:
+        return Verdict.ERROR, answer.reason
     guard = read.guard
-    if prediction is None or read.parsed is None or guard is None:
+    if prediction is None or guard is None:
         return Verdict.NO_PREDICTION, _why_no_prediction(prediction)
+    if not guard.allowed and not is_slip(guard):
+        return Verdict.BLOCKED, guard.reason
     if read.route.snapshot is None:
         return Verdict.ERROR, read.route.reason
-    if not guard.allowed:
-        if guard.node in AGENT_MISTAKES and guard.statement is None:
-            return Verdict.ERROR, f"not run: {guard.reason}"
-        return Verdict.BLOCKED, guard.reason
-    return None
+    return None if guard.allowed else (Verdict.ERROR, f"not run: {guard.reason}")
 
 
 def _why_no_prediction(prediction: Prediction | None) -> str:

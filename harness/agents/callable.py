@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cases.case import Prediction
+from cases.case import STATEMENT_FIELDS, Prediction
 from cases.errors import InputError
 from harness.agents.hiding import veil_for
 from harness.agents.masking import masked
@@ -21,7 +21,7 @@ from harness.agents.request import AgentRequest
 START_SECONDS = 10.0
 """The least time a module has to be imported; a run gives as much as for one answer where that is more."""
 
-_NAMES = {"generated_sql": "sql", "selected_data_source": "route", "response": "answer"}
+_NAMES = {"selected_data_source": "route", "response": "answer"}
 _PLACED = ("case_id", "trial")
 
 
@@ -171,7 +171,9 @@ def _fields(answer: Any, request: AgentRequest) -> dict[str, Any]:
     other = answer.get("case_id", request.case_id)
     if other != request.case_id:
         raise ValueError(f"it answers case '{other}'")
-    return {_NAMES.get(name, name): value for name, value in answer.items() if name not in _PLACED}
+    statement = next((name for name in STATEMENT_FIELDS if name in answer), "sql")
+    names = {**_NAMES, statement: "sql"}
+    return {names.get(name, name): value for name, value in answer.items() if name not in _PLACED}
 
 
 def _failed(request: AgentRequest, message: str) -> Prediction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dialect_adapters.registry import adapter, names
+from harness.answer import read_answer
 from harness.calibrate.labels import Label
 from harness.guard import check
 from harness.parse.parser import Parser
@@ -39,6 +40,7 @@ class Statements:
         if dialect not in names():  # a warehouse's grammar is enough for what is read of the text
             return replace(evidence, predicted_parsed=self._parser.parse(sql, dialect, sqlglot_dialect=dialect))
         rules = adapter(dialect).rules
+        sql = read_answer(sql, rules).sql or sql
         parsed = self._parser.parse(
             sql,
             dialect,

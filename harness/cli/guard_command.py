@@ -27,10 +27,10 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
     """Judge every statement of FILE.jsonl (`-`: standard input) without any database.
 
     Each line {"id", "sql"} gives one line {"id", "verdict", "reason", "node", "flags"}, the verdict allowed or
-    rejected. A malformed line is named on standard error, the others are judged all the same, and the exit code is 2.
+    rejected; a statement in a fence, in JSON or among words is read as a run reads it, and `answer_rules` says how.
+    A malformed line is named on standard error, the others are judged all the same, and the exit code is 2.
     Without a catalogue only the system's own schemas and functions are denied; of tables, columns and functions of the
-    snapshot's own nothing is known, which a
-    line says.
+    snapshot's own nothing is known, which a line says.
     """
     from dialect_adapters.registry import adapter
     from harness.guard.statements import read_statements
@@ -44,7 +44,7 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
                 counts["malformed"] += 1
                 click.echo(f"INPUT: {statement}", err=True)
                 continue
-            verdict = judge(statement.sql)
+            verdict, read_by = judge(statement.sql)
             counts.update(all=1, rejected=int(not verdict.allowed), flagged=int(bool(verdict.flags)))
             line = {
                 "id": statement.id,
@@ -52,6 +52,7 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
                 "reason": verdict.reason,
                 "node": verdict.node,
                 "flags": list(verdict.flags),
+                **({"answer_rules": list(read_by)} if read_by else {}),
             }
             click.echo(json.dumps(line))
     if tables is None:
@@ -62,18 +63,23 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
 @contextmanager
 def _judge(
     dialect: str, rules: GrammarRules, catalog: Catalog | None, profile: str
-) -> Iterator[Callable[[str], GuardVerdict]]:
+) -> Iterator[Callable[[str], tuple[GuardVerdict, tuple[str, ...]]]]:
     """Give the function that parses and guards one text; its parser ends with the block."""
+    from harness.answer import read_answer
     from harness.guard import check
     from harness.parse.parser import Parser
+    from harness.results.verdicts import GuardVerdict
 
     with Parser() as parser:
 
-        def judge(sql: str) -> GuardVerdict:
-            """Return the verdict on one text."""
+        def judge(text: str) -> tuple[GuardVerdict, tuple[str, ...]]:
+            """Return the verdict on one answer, read as a run reads it, and the rules that made SQL of it."""
+            answer = read_answer(text, rules)
+            if answer.sql is None:
+                return GuardVerdict(False, answer.reason, node="unreadable_answer"), answer.rules
             spoken = rules.sqlglot_dialect
             parsed = parser.parse(
-                sql,
+                answer.sql,
                 dialect,
                 catalog,
                 sqlglot_dialect=spoken,
@@ -81,7 +87,7 @@ def _judge(
                 spellings=rules.spellings,
                 brief=True,
             )
-            return check(parsed, rules, catalog, profile=profile)
+            return check(parsed, rules, catalog, profile=profile), answer.rules
 
         yield judge
 

@@ -50,6 +50,10 @@ def command(
     gives is unavailable, and so is the score, never a default. A malformed line is named on standard error, the
     others are scored all the same, and the exit code is 2.
     """
+    from dataclasses import replace
+
+    from dialect_adapters.registry import adapter
+    from harness.answer import read_answer
     from harness.parse import Parser
     from harness.prompts import without_comments
     from harness.results.stef import Mark, totals
@@ -69,6 +73,9 @@ def command(
                 bad += 1
                 found.append(Mark())
                 continue
+            answer = None if grammar is not None else read_answer(row.line.sql, adapter(dialect or "postgres").rules)
+            if answer is not None and answer.sql is not None:
+                row = replace(row, line=row.line.model_copy(update={"sql": answer.sql}))  # noqa: PLW2901
             parsed = read(row.line.sql)
             blocks = None if parsed.error is not None else parsed.blocks
             shown = row.submitted.model_copy(update={"sql": without_comments(parsed)})

@@ -13,7 +13,7 @@ from cases.outcome import Failure, Rows
 from cases.relation import Relation
 from dialect_adapters.contract import Adapter
 from harness.desk import Desk
-from harness.evaluate import AGENT_MISTAKES
+from harness.evaluate import is_slip
 from harness.gold import answer_statement
 from harness.guard import check
 from harness.results.evidence import GoldAnswer
@@ -90,7 +90,7 @@ def _untrusted(case: Case, sql: str, desk: Desk) -> GoldAnswer:
     """Return the answer to an agent's statement: past the guard, with its hidden order keys where they are let by."""
     parsed, verdict = _looked_at(case, sql, desk)
     if not verdict.allowed:
-        slip = verdict.node in AGENT_MISTAKES and verdict.statement is None
+        slip = is_slip(verdict)
         kind = f"error: not run ({verdict.node})" if slip else "blocked"
         return GoldAnswer(sql, parsed, None, failure=f"{kind}: {verdict.reason}")
     try:

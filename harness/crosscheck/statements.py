@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cases.case import Case
 from cases.pack import Pack
 from dialect_adapters.contract import Adapter
+from harness.answer import read_answer
 from harness.crosscheck.lines import Line
 from harness.desk import Desk
 from harness.results.crosscheck import Origin, Predict
@@ -49,7 +50,8 @@ def own_texts(line: Line, cases: Sequence[Case], pack: Pack, *, golds: bool) -> 
             """Return what the agent says to one case."""
             told = asker.ask(case, 0, desk.rules)
             if told.sql is not None and told.sql.strip():
-                return Given((told.sql,), "own")
+                answer = read_answer(told.sql, desk.rules.grammar)
+                return Given((), "none", reason=answer.reason) if answer.sql is None else Given((answer.sql,), "own")
             return Given((), "none", reason=str(told.metadata.get("agent_error", "the agent gave no SQL")))
 
         return line.each(cases, ask, "asking the agent")

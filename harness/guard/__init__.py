@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from harness.guard.check import check
+from harness.guard.lexer import split
 
-__all__ = ["check"]
+__all__ = ["check", "split"]

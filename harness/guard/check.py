@@ -54,6 +54,11 @@ def check(
     no = no or _tree_trouble(parsed, lexed, rules, profile) or _name_trouble(parsed, lexed, names, profile)
     if no is None and (trouble := disagreement(parsed, rules, names.allowed_spellings)) is not None:
         no = _No(*trouble)
+    if no is not None and profile != "dql" and parsed.root in rules.allowed_statements:
+        # A statement that only reads where a change is asked for: harmless where a query may be it, else what it is.
+        read = check(parsed, rules, catalog, visible=visible)
+        reason = f"the case asks for a change ({profile}) and the statement only reads"
+        return GuardVerdict(False, reason, node="reads_only") if read.allowed else read
     if no is not None:
         return _rejected(no, parsed, lexed, profile)
     return GuardVerdict(True, _reason(parsed, names), flags=_flags(parsed, lexed, rules, names))
@@ -87,7 +92,7 @@ def _text_trouble(lexed: Lexed) -> _No | None:
     """Judge the text before any parser is believed."""
     if lexed.problem is not None:
         return _No(lexed.problem, "text")
-    if not lexed.tokens:
+    if not lexed.statements:
         return _No("there is no statement", "empty")
     if lexed.depth > MAX_DEPTH:
         return _No(f"nested {lexed.depth} deep, more than {MAX_DEPTH}", "depth")

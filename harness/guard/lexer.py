@@ -157,6 +157,16 @@ def lex(sql: str, rules: GrammarRules) -> Lexed:
     return lexed
 
 
+def split(sql: str, rules: GrammarRules) -> list[str]:
+    """Return the statements of a text, each without its semicolon; one that cannot be read to its end is one."""
+    lexed, start, found = lex(sql, rules), 0, list[str]()
+    for token in lexed.tokens:
+        if token.kind == "mark" and token.text == ";":
+            found.append(sql[start : token.start])
+            start = token.end
+    return [text for text in (*found, sql[start:]) if text.strip()]
+
+
 def _token(match: re.Match[str], kind: str, lexed: Lexed, sql: str) -> int:
     """Add one token and return where the next begins."""
     start, end = match.span()

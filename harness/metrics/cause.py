@@ -21,10 +21,12 @@ _BY_VERDICT = {
 _SLIPS = {
     "unknown_table": Cause.TABLE_MISMATCH,
     "unknown_function": Cause.EXECUTION_FAILURE,
+    "reads_only": Cause.EXECUTION_FAILURE,
     "syntax_error": Cause.EXECUTION_FAILURE,
-    "size": Cause.EXECUTION_FAILURE,
     "depth": Cause.EXECUTION_FAILURE,
-    "empty": Cause.EXECUTION_FAILURE,
+    "size": Cause.TOO_LONG,
+    "empty": Cause.NO_STATEMENT,
+    "statements": Cause.SEVERAL_STATEMENTS,
     "unparsable": Cause.EXECUTION_FAILURE,
 }
 """Refusals of the guard that name a slip or a text beyond what is read, by the node that decided."""
@@ -74,9 +76,13 @@ def likely_cause(evidence: Evidence) -> Cause | None:
         return None
     if evidence.verdict in {Verdict.INFRASTRUCTURE, Verdict.GOLD_ERROR, Verdict.NO_PREDICTION}:
         return _BY_VERDICT[evidence.verdict]
+    if evidence.answer is not None and evidence.answer.sql is None:
+        return Cause.UNREADABLE_ANSWER
+    if evidence.verdict is Verdict.BLOCKED and (refused := _refusal(evidence.guard)) is Cause.UNSAFE_BLOCK:
+        return refused
     if _wrong_route(evidence):
         return Cause.WRONG_ROUTE
-    if evidence.verdict is Verdict.BLOCKED:
+    if evidence.verdict is Verdict.BLOCKED or _judged_by_its_form(evidence.guard):
         return _refusal(evidence.guard)
     if evidence.verdict in _BY_VERDICT:
         return _BY_VERDICT[evidence.verdict]
@@ -88,6 +94,12 @@ def _refusal(guard: GuardVerdict | None) -> Cause:
     if guard is None or guard.statement is not None:
         return Cause.UNSAFE_BLOCK
     return _SLIPS.get(guard.node or "", Cause.UNSAFE_BLOCK)
+
+
+def _judged_by_its_form(guard: GuardVerdict | None) -> bool:
+    """Return True where a text was not run for its form alone: too long, several statements, none, no change."""
+    own = {"size", "depth", "empty", "statements", "reads_only"}
+    return guard is not None and not guard.allowed and guard.statement is None and guard.node in own
 
 
 def _wrong_route(evidence: Evidence) -> bool:

@@ -102,8 +102,10 @@ class CaseResult(_Record):
 
     `gold_columns` and `predicted_columns` name the result columns; the shapes are (rows, columns). Of a dml or ddl
     case `gold_changed` and `predicted_changed` name what the statements touched. `cause` is None on a match.
-    `database` is the snapshot id the prediction ran on. `policy_overrides` are the case's own
-    fields of the policy: with them and the gold's order a verdict can be found again from stored rows.
+    `predicted_sql` is the SQL that was judged; where it is not what the agent wrote, `answer_text` is that, and
+    `answer_rules` name how the one was read from the other. `database` is the snapshot id the prediction ran on.
+    `policy_overrides` are the case's own fields of the policy: with them and the gold's order a verdict can be found
+    again from stored rows.
     """
 
     format: int = FORMAT
@@ -116,6 +118,8 @@ class CaseResult(_Record):
     selected_route: str | None = None
     gold_sql: str | None = None
     predicted_sql: str | None = None
+    answer_rules: tuple[str, ...] = ()
+    answer_text: str | None = None
     answer: str | None = None
     agent: AgentRecord | None = None
     verdict: Verdict

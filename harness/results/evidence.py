@@ -68,6 +68,20 @@ class GoldAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as SQL: `sql` None where no statement begins in it, with the `reason`.
+
+    `rules` name what was unwrapped or cut, in order; none means that the answer is the SQL itself, character by
+    character. `text` is what the agent wrote where that is not the SQL.
+    """
+
+    sql: str | None
+    rules: tuple[str, ...] = ()
+    reason: str = ""
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """Gold and predicted outcome on one snapshot, and how they compare under the run's policy and `strict`.
 
@@ -98,7 +112,8 @@ class Evidence:
     the agent named none. `verdict` is decided by evaluate; metrics never decide it. `catalog` is what the prediction
     may name, None where it is not known. The last of `executions` is the one on the case's own snapshot, which the
     verdict is of; those before it are on the case's further snapshots. `plan` is the engine's plan of the prediction,
-    None where no metric needs it, or where `no_plan` says why there is none.
+    None where no metric needs it, or where `no_plan` says why there is none. `prediction` holds the SQL that was
+    judged; `answer` says how it was read from what the agent wrote, None where there was no text.
     """
 
     case: Case
@@ -121,6 +136,7 @@ class Evidence:
     catalog: Catalog | None = None
     plan: QueryPlan | None = None
     no_plan: str = ""
+    answer: Answer | None = None
 
 
 LEAST, MOST = "least", "most"

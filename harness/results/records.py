@@ -38,6 +38,8 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         selected_route=evidence.selected_route,
         gold_sql=evidence.gold_sql,
         predicted_sql=prediction.sql if prediction else None,
+        answer_rules=evidence.answer.rules if evidence.answer else (),
+        answer_text=evidence.answer.text if evidence.answer else None,
         answer=prediction.answer if prediction else None,
         agent=_agent(prediction),
         verdict=evidence.verdict,

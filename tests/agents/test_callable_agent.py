@@ -29,6 +29,7 @@ def answer(request):
     print("noise on stdout", flush=True)
     os.write(1, b"raw noise\n" * 10)
     if mode == "text": return f"SELECT '{request.case_id}', {request.trial}"
+    if mode == "fields": return {"query": "SELECT 2", "tokens": 5}
     if mode == "dict": return {"generated_sql": "SELECT 2", "selected_data_source": "sales", "tokens": 5}
     if mode == "prediction":
         from cases.case import Prediction

@@ -14,7 +14,7 @@ from cases.policy import Policy
 from cases.verdicts import Cause, Verdict
 from harness.metrics.cause import likely_cause
 from harness.parse import Parser
-from harness.results.evidence import Evidence, Execution
+from harness.results.evidence import Answer, Evidence, Execution
 from harness.results.verdicts import Comparison, GuardVerdict
 
 _ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "causes.yaml").read_text(encoding="utf-8"))["rows"]
@@ -50,5 +50,6 @@ def test_every_row_gets_its_cause(parser: Parser, row: dict[str, Any]) -> None:
         expected_route="main",
         selected_route=row.get("selected", "main"),
         known_route=row.get("known", True),
+        answer=Answer(None, reason="unreadable") if row.get("unreadable") else None,
     )
     assert likely_cause(evidence) == (None if row["cause"] is None else Cause(row["cause"]))
