@@ -66,6 +66,7 @@ class Loading:
 
 NAMES = names_of(MYSQL.engine)
 LOADING = Loading(MYSQL, NAMES, mysql.dialect(), type_of, NAMED_KINDS, {"vector": VARBINARY})
+_SPELLED = "SELECT table_name, column_name, column_type FROM information_schema.columns WHERE table_schema = %s"
 _ROW = re.compile(r" at row (\d+)")
 
 
@@ -241,6 +242,11 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> Catalo
     with connect(endpoint, database, ADMIN) as connection:
         digest = state_digest(connection, database, loading.flavour)
         routines = read_routines(connection, snapshot, database, loading.flavour.dialect)
+        spelled: dict[tuple[str, str], dict[str, str]] = {}
+        with connection.cursor() as cursor:
+            cursor.execute(_SPELLED, (database,))
+            for table, column, declared in cursor.fetchall():
+                spelled.setdefault((database, str(table)), {})[str(column)] = str(declared)
         version = connection.get_server_info()  # type: ignore[no-untyped-call]
         settings = _settings(connection, snapshot.settings_for(loading.flavour.dialect))
     driver = f"{loading.flavour.driver}://"
@@ -258,6 +264,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> Catalo
                 type_of=loading.type_of,
                 state_digest=digest,
                 settings=settings,
+                spelled=spelled,
                 routines=routines,
                 named_kinds=loading.named_kinds,
                 unquoted=lambda name: name.replace("``", "`"),

@@ -49,6 +49,12 @@ _SCHEMAS = (
     "SELECT nspname::text FROM pg_namespace WHERE nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') "
     "AND nspname !~ '^pg_temp' ORDER BY nspname <> 'public', nspname"
 )
+_SPELLED = (
+    "SELECT n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod) "
+    "FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND a.attnum > 0 AND NOT a.attisdropped "
+    "AND n.nspname NOT IN ('pg_catalog', 'information_schema')"
+)
 _RELATIONS = (
     "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE c.relkind IN ('r', 'm', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') "
@@ -223,6 +229,9 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
         version = connection.info.parameter_status("server_version") or ""
         digest = state_digest(connection)
         routines = read_routines(connection, snapshot)
+        spelled: dict[tuple[str, str], dict[str, str]] = {}
+        for schema, table, column, declared in connection.execute(_SPELLED).fetchall():
+            spelled.setdefault((str(schema), str(table)), {})[str(column)] = str(declared)
         asked = snapshot.settings_for("postgres")
         (collation,) = connection.execute(_COLLATION).fetchone() or ("",)
         settings = EngineSettings(collation=str(collation), time_zone=asked.time_zone or "UTC", version=asked.version)
@@ -238,6 +247,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
                     type_of=type_of,
                     state_digest=digest,
                     settings=settings,
+                    spelled=spelled,
                     routines=routines,
                 )
         finally:

@@ -11,10 +11,12 @@ import yaml
 
 from cases.errors import InputError
 from cases.formats.registry import load_pack
-from cases.outcome import Rows
+from cases.outcome import Changed, Failure, Rows
+from cases.relation import Kind
 from cases.settings import EngineSettings
 from cases.snapshot import EVERY, Snapshot
 from dialect_adapters.contract import Limits, Pins
+from dialect_adapters.execute import Change
 from dialect_adapters.registry import adapter
 from harness.kin import in_dialects
 from sandboxes.contract import SnapshotImage
@@ -45,6 +47,9 @@ def stations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tup
             Snapshot(name, name, f"settings-{name}-1", scripts={dialect: (script,)}, settings=settings)
             for name, settings in asked.items()
         ]
+        odd = script.with_name("odd.sql")
+        odd.write_text(part["odd"])
+        snapshots.append(Snapshot("odd", "odd", "settings-odd-1", scripts={dialect: (odd,)}))
         image = docker.prepare(engine, snapshots, lambda line: None)
         pools.append(Pool(docker, engine, f"settings-{uuid4().hex[:8]}", PoolSize(most=1, ahead=0)))
         found[dialect] = Station(pools[-1], image), image
@@ -76,6 +81,54 @@ def test_the_catalogue_says_which_settings_hold(
     for name, expected in TABLE[dialect]["told"].items():
         settings = image.catalog(name).settings.model_dump(exclude_none=True)
         assert settings | expected == settings
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("dialect", list(TABLE))
+def test_columns_of_types_that_nobody_knows_are_read_and_told_by_the_engines_own_words(
+    stations: dict[str, tuple[Station, SnapshotImage]], dialect: str
+) -> None:
+    """Geometry, composite types, domains, ranges, arrays of them: kind other, the DDL as the engine spells it."""
+    station, image = stations[dialect]
+    catalog = image.catalog("odd")
+    table = next(one for one in catalog.tables if one.name == "odd")
+    outcome = station.run("odd", "SELECT * FROM odd", Limits(timeout=10), Pins())
+    assert isinstance(outcome, Rows), outcome
+    assert len(outcome.relation.columns) == len(table.columns)
+    declared = {column.name: (column.kind, column.declared) for column in table.columns}
+    expected = {
+        "mysql": {
+            "g": (Kind.OTHER, "geometry"),
+            "gc": (Kind.OTHER, "geomcollection"),
+            "s": (Kind.TEXT, "SET('a','b')"),
+        },
+        "mariadb": {"g": (Kind.OTHER, "geometry"), "l": (Kind.OTHER, "linestring"), "i4": (Kind.TEXT, "INET4")},
+        "postgres": {
+            "p": (Kind.OTHER, "point"),
+            "a": (Kind.OTHER, "addr"),
+            "rs": (Kind.OTHER, "floatrange[]"),
+            "x": (Kind.OTHER, "xml"),
+            "ls": (Kind.OTHER, "pg_lsn"),
+            "pp": (Kind.OTHER, "point[]"),
+        },
+    }[dialect]
+    assert declared | expected == declared
+    for _, text in expected.values():
+        assert text in catalog.ddl
+
+
+@pytest.mark.docker
+def test_a_materialized_view_that_was_never_filled_is_a_state_like_any_other(
+    stations: dict[str, tuple[Station, SnapshotImage]],
+) -> None:
+    """It has no count of rows; a read of it fails as a statement does, and a change may leave one unfilled."""
+    station, image = stations["postgres"]
+    view = next(table for table in image.catalog("odd").tables if table.name == "mv")
+    assert (view.is_view, view.rows) == (True, None)
+    assert isinstance(station.run("odd", "SELECT * FROM mv", Limits(timeout=10), Pins()), Failure)
+    for statement in ("REFRESH MATERIALIZED VIEW mv", "REFRESH MATERIALIZED VIEW mv WITH NO DATA"):
+        changed = station.change("odd", Change(statement, "ddl"), Limits(timeout=10), Pins())
+        assert isinstance(changed, Changed), changed
 
 
 @pytest.mark.docker
