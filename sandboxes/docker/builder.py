@@ -124,9 +124,11 @@ def _renewed(work: Bake, image: str, kept: Sequence[Catalog]) -> list[Catalog]:
 
 def _booted(work: Bake, made: str) -> Endpoint:
     """Start a build container and return its server's endpoint once it answers."""
+    work.channel.open()
     container.start(work.engine, made)
     endpoint = work.channel.endpoint(work.engine, made, work.password)
     container.wait_ready(work.engine, made, work.adapter, endpoint, _BOOT_SECONDS)
+    work.channel.close()
     return endpoint
 
 

@@ -12,6 +12,7 @@ from cases.errors import InfrastructureError
 from dialect_adapters.contract import Endpoint, ServerRecipe
 from sandboxes.docker.client import Engine
 from sandboxes.scratch import Scratch
+from sandboxes.sockets import close_folder, open_folder
 
 Transport = Literal["auto", "socket", "port"]
 
@@ -66,6 +67,16 @@ class Channel:
             )
         return Endpoint(None, self.host, int(ports[0]["HostPort"]), password)
 
+    def open(self) -> None:
+        """Let a server that is about to start make its socket."""
+        if self.folder is not None:
+            open_folder(_shared(self.folder))
+
+    def close(self) -> None:
+        """Leave a server that has started nothing to write in but what its container bounds."""
+        if self.folder is not None:
+            close_folder(_shared(self.folder))
+
     def remove(self) -> None:
         """Remove the socket's folder."""
         if self.scratch is not None:
@@ -73,9 +84,8 @@ class Channel:
 
 
 def socket_channel(recipe: ServerRecipe) -> Channel:
-    """Return a channel through a new folder that only this user can enter; the server may write in its inner part."""
+    """Return a channel through a new folder that only this user can enter; the server makes its socket inside."""
     scratch = Scratch(root=_short_root(posixpath.basename(recipe.socket)))
-    scratch.path.chmod(0o777)
     return Channel(recipe, scratch.folder, scratch=scratch)
 
 

@@ -17,6 +17,7 @@ from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
 from sandboxes.docker.channel import Channel
 from sandboxes.docker.client import Engine
 from sandboxes.docker.limits import Space, host_config
+from sandboxes.sockets import is_socket
 
 _log = logging.getLogger("sqlassay.docker")
 _POLL_SECONDS = 0.005
@@ -124,7 +125,7 @@ def wait_ready(engine: Engine, container: str, adapter: Adapter, endpoint: Endpo
 
 def _listens(endpoint: Endpoint) -> bool:
     """Return False while the socket is not even there, which is cheaper to see than a refused login."""
-    return endpoint.socket is None or endpoint.socket.exists()
+    return endpoint.socket is None or is_socket(endpoint.socket)
 
 
 def _not_ready(engine: Engine, container: str, dialect: str, what: str) -> InfrastructureError:

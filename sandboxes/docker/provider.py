@@ -148,12 +148,15 @@ class DockerProvider:
         try:
             plan = self._plan(engine, adapter, image, mode, channel, run_id)
             made = container.create(engine, plan, channel)
+            channel.open()
             container.start(engine, made)
             endpoint = channel.endpoint(engine, made, password)
             isolation = _isolation(engine, plan, channel)
             sandbox = DockerSandbox(engine, adapter, made, channel, isolation, endpoint, self._forget)
             self._adopt(sandbox)
             container.wait_ready(engine, made, adapter, endpoint, _READY_SECONDS)
+            channel.close()
+            sandbox.know_listener()
         except BaseException:  # also Ctrl-C: a container not handed out has no owner but us
             if made:
                 container.remove(engine, made)

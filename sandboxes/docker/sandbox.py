@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
-import socket
-import struct
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +17,7 @@ from sandboxes.contract import Isolation
 from sandboxes.docker import container
 from sandboxes.docker.channel import Channel
 from sandboxes.docker.client import Engine
+from sandboxes.sockets import end, in_container, listener
 
 _KILLED = 137
 _NOTICED_SECONDS = 1.0
@@ -55,6 +52,12 @@ class DockerSandbox:
         self._ended = False
         self._killed = False
         self._kills_before = _kernel_kills()
+        self._listener: int | None = None
+
+    def know_listener(self) -> None:
+        """Take hold of the server's own process while nothing but it has run, to end it where the engine hangs."""
+        if self.endpoint.socket is not None:
+            self._listener = listener(self.endpoint.socket, lambda pid: in_container(pid, self.id))
 
     def open(self, database: str, role: Role, pins: Pins) -> Session:
         """Log in to one snapshot database; raises SandboxLostError with the server's last words where it is gone."""
@@ -95,8 +98,8 @@ class DockerSandbox:
     def kill(self) -> None:
         """Stop the server at once, past an engine that does not answer where this user may."""
         self._killed = True
-        if not container.kill(self._engine, self.id):
-            kill_listener(self.endpoint.socket)
+        if not container.kill(self._engine, self.id) and self._listener is not None:
+            end(self._listener)
 
     def destroy(self) -> None:
         """Remove the container and its socket folder; a second call does nothing, a failed one may be repeated."""
@@ -104,22 +107,13 @@ class DockerSandbox:
             if self._ended:
                 return
             self._killed = True
+            handle, self._listener = self._listener, None
+            if handle is not None:
+                os.close(handle)
             if container.remove(self._engine, self.id):
                 self._channel.remove()
                 self._ended = True
                 self._on_end(self.id)
-
-
-def kill_listener(path: Path | None) -> None:
-    """Kill whoever listens on a socket: a statement must not outlive its deadline because the engine hangs."""
-    if path is None:
-        return
-    with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
-        probe.settimeout(1)
-        probe.connect(str(path))
-        pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        if pid > 1:
-            os.kill(pid, signal.SIGKILL)
 
 
 def killed_processes(pid: int, proc: Path = Path("/proc"), cgroups: Path = Path("/sys/fs/cgroup")) -> int:

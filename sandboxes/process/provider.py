@@ -38,6 +38,7 @@ from sandboxes.process.sandbox import (
     remove_left_over,
 )
 from sandboxes.process.servers import BUILT, server_plan
+from sandboxes.sockets import close_folder, open_folder
 
 _PROGRAM = "{bin}/python3"
 _START_SECONDS = 15.0
@@ -100,6 +101,8 @@ class ProcessProvider:
             sandbox.ready = True
             for name in files:
                 (sandbox.folder / SOCKET / name).unlink(missing_ok=True)
+            if plan.serves:
+                close_folder(sandbox.folder / SOCKET)
         except BaseException:  # also Ctrl-C: a worker that is not handed out has no owner but us
             self._forget(sandbox)
             raise
@@ -215,7 +218,7 @@ def _laid_out(plan: Plan, folder: Path, files: Mapping[str, bytes]) -> tuple[Pla
             f"'{folder.parent}' is too long a path for a server's socket", remedy="Set TMPDIR to a shorter folder"
         )
     shared.mkdir()
-    shared.chmod(0o777)
+    open_folder(shared)
     for name, content in files.items():
         (shared / name).write_bytes(content)
         (shared / name).chmod(0o644)

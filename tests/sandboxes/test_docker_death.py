@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -85,23 +85,17 @@ def test_a_server_that_lives_is_not_dead(monkeypatch: pytest.MonkeyPatch) -> Non
     assert _sandbox(ALIVE).died_of_memory() is False
 
 
-def test_a_server_dies_past_an_engine_that_hangs(tmp_path: Path) -> None:
-    """Where the engine does not answer a kill, whoever listens on the sandbox's socket is killed all the same."""
-    path = tmp_path / "s"
-    listens = (
-        f"import socket, time\ns = socket.socket(socket.AF_UNIX)\ns.bind({str(path)!r})\ns.listen()\ntime.sleep(60)"
-    )
-    server = subprocess.Popen([sys.executable, "-c", listens])
+def test_a_server_dies_past_an_engine_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the engine does not answer a kill, the process known since the start is killed all the same."""
+    server = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
-        deadline = time.monotonic() + 30
-        while not path.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(0.1)
         engine: Any = Hung()
         nothing: Any = None
         sandbox = DockerSandbox(
-            engine, nothing, "id", nothing, Isolation("docker", "", ""), Endpoint(path), lambda made: None
+            engine, nothing, "id", nothing, Isolation("docker", "", ""), Endpoint(tmp_path / "s"), lambda made: None
         )
+        monkeypatch.setattr(module, "listener", lambda path, belongs: os.pidfd_open(server.pid))
+        sandbox.know_listener()
         sandbox.kill()
         assert server.wait(timeout=10) == -signal.SIGKILL
     finally:
