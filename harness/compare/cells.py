@@ -21,7 +21,7 @@ from cases.policy import Policy
 from cases.relation import FarTemporal, Interval, Json, Kind
 from harness.compare import temporal
 from harness.compare.documents import freeze, read_document
-from harness.compare.numbers import Number, Tolerance, half_unit, near, scale_of, whole
+from harness.compare.numbers import EXACTLY, Number, Tolerance, exact, half_unit, near, scale_of, whole
 
 Atom = tuple[object, ...]
 
@@ -116,12 +116,16 @@ class Rules:
         return atom[1] if kind == "json" else (names.get(kind, kind), *atom[1:])
 
     def _close(self, left: Atom, right: Atom) -> bool:
-        """Compare two numbers: exactly where both are whole and not both floats, else within tolerance."""
+        """Compare two numbers: exactly where both are whole and not both floats, else within tolerance.
+
+        The tolerance of the presets is for the noise of floats: amounts and decimals of one scale have none.
+        """
         first, second = cast(Number, left[2]), cast(Number, right[2])
         if (left[1], right[1]) != ("f", "f") and whole(first) and whole(second):
             return first == second
         half = half_unit(first, second) if self.policy.scale_aware else None
-        return near(first, second, self.tolerance, half)
+        tolerance = EXACTLY if self.tolerance.fine and exact(first, second) else self.tolerance
+        return near(first, second, tolerance, half)
 
     def _same_moment(self, left: Atom, right: Atom) -> bool:
         """Compare a date with a timestamp, or a wall clock with an instant where the policy names its zone."""

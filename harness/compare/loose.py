@@ -8,7 +8,7 @@ from typing import cast
 
 from harness.compare.cells import Atom, Rules
 from harness.compare.matching import Budget, candidates, matched
-from harness.compare.numbers import Number, half_of, scale_of, whole
+from harness.compare.numbers import Number, amount, half_of, scale_of, whole
 
 Rows = Sequence[tuple[Atom, ...]]
 
@@ -18,6 +18,9 @@ def pair_class(gold: Rows, pred: Rows, rules: Sequence[Rules], budget: Budget) -
 
     Raises: OutOfBudgetError where the class is too large to decide.
     """
+    numbers = len(rules) == 1 and all(row[0][0] == "num" for rows in (gold, pred) for row in rows)
+    if numbers and not _sorted_pairs(gold, pred, rules[0], 0, budget):
+        return 0  # a pairing that fits is one, in whatever order it was found
     sortable = [column for column, rule in enumerate(rules) if _sortable(gold, pred, rule, column)]
     for column in sortable:  # where one column alone cannot be paired, the rows cannot
         lost = _sorted_pairs(gold, pred, rules[column], column, budget)
@@ -52,6 +55,10 @@ def _sortable(gold: Rows, pred: Rows, rules: Rules, column: int) -> bool:
     atoms = [row[column] for rows in (gold, pred) for row in rows]
     if not rules.tolerance.monotone or rules.policy.scale_aware or any(atom[0] != "num" for atom in atoms):
         return False
+    if rules.tolerance.fine:
+        precise = {atom[2] for atom in atoms if atom[1] == "d" or amount(cast(Number, atom[2]))}
+        if len(precise) > 1:
+            return False
     if all(atom[1] == "f" for atom in atoms):
         return True
     return len({atom[2] for atom in atoms if whole(cast(Number, atom[2]))}) < 2

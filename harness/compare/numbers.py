@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from itertools import pairwise
 from typing import TypeAlias
 
 Number: TypeAlias = int | float | Decimal
 
 _WIDE = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 _LONG_INT_BITS = 20_000
+_FINE_RELATIVE, _FINE_ABSOLUTE = 1e-9, 1e-12
+_PLACES, _SHORT = 4, 1e10
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +29,18 @@ class Tolerance:
         """Tell whether the numbers near a value always form one interval that moves with it."""
         return self.relative < 1
 
+    @property
+    def fine(self) -> bool:
+        """Tell whether it is no wider than the preset's own, which is for the noise of floats and for nothing else."""
+        return self.relative <= _FINE_RELATIVE and self.absolute <= _FINE_ABSOLUTE
+
     def bound(self, value: float) -> float:
         """Return the distance allowed around a value of this size."""
         return max(self.absolute, self.relative * abs(value))
+
+
+EXACTLY = Tolerance(0, 0)
+"""No distance at all."""
 
 
 def whole(value: Number) -> bool:
@@ -37,6 +50,23 @@ def whole(value: Number) -> bool:
     if isinstance(value, float):
         return value.is_integer()
     return bool(value == value.to_integral_value(context=_WIDE))
+
+
+def amount(value: Number) -> bool:
+    """Tell whether a number is meant to the last digit: an integer, or one written with at most four decimals.
+
+    A float below 1e10 has at least two more digits than that, so noise never makes one such number of another.
+    """
+    if isinstance(value, float):
+        return -_SHORT < value < _SHORT and round(value, _PLACES) == value
+    return isinstance(value, int) or scale_of(value) <= _PLACES
+
+
+def exact(left: Number, right: Number) -> bool:
+    """Tell whether two numbers are compared to the last digit under a fine tolerance: amounts, decimals of a scale."""
+    if isinstance(left, Decimal) and isinstance(right, Decimal) and scale_of(left) == scale_of(right):
+        return True
+    return amount(left) and amount(right)
 
 
 def near(left: Number, right: Number, tolerance: Tolerance, half_unit: Decimal | None = None) -> bool:
@@ -122,14 +152,25 @@ def link(values: set[Number], tolerance: Tolerance, reach: Decimal | None) -> di
     """
     if not tolerance.monotone:
         return dict.fromkeys(values, 0)
-    clusters: dict[Number, int] = {}
-    previous: Number | None = None
-    number = 0
+    chains: list[list[Number]] = []
     for value in sorted(values):
-        if previous is not None and (
-            _far_apart(previous, value, tolerance, reach) or not near(previous, value, tolerance, reach)
-        ):
-            number += 1
-        clusters[value] = number
-        previous = value
+        last = chains[-1][-1] if chains else None
+        if last is None or _far_apart(last, value, tolerance, reach) or not near(last, value, tolerance, reach):
+            chains.append([])
+        chains[-1].append(value)
+    clusters: dict[Number, int] = {}
+    number = 0
+    for chain in chains:
+        apart = reach is None and tolerance.fine and len(chain) > 1 and all(map(amount, chain))
+        places = spelled_apart(chain) if apart else [0] * len(chain)
+        clusters.update((value, number + place) for value, place in zip(chain, places, strict=True))
+        number += places[-1] + 1
     return clusters
+
+
+def spelled_apart(ascending: Sequence[Number]) -> list[int]:
+    """Number ascending amounts, those that are spelled alike as one: a float stands for its shortest decimal."""
+    places = [0]
+    for left, right in pairwise(ascending):
+        places.append(places[-1] + (not near(left, right, EXACTLY)))
+    return places

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import groupby, product
+from typing import cast
 
 from cases.policy import Policy
 from cases.relation import Relation, Row
 from harness.compare.cells import Atom, Rules, canonical
 from harness.compare.columns import compared
+from harness.compare.numbers import Number
 from harness.results.parsed import OrderFacts, OrderKey
 
 Key = tuple[Atom, ...]
@@ -80,9 +83,13 @@ def order_by_keys(
     """Return the order of gold rows with these key values: equal neighbours are tied."""
     groups: list[int] = []
     firsts: list[Key] = []
-    for key, run in groupby(keys):
-        groups.extend([len(firsts)] * len(list(run)))
-        firsts.append(key)
+    rules = Rules.of(policy)
+    previous: Key | None = None
+    for key in keys:
+        if previous is None or not tied(rules, previous, key):
+            firsts.append(key)
+        groups.append(len(firsts) - 1)
+        previous = key
     broken = policy.nulls_order in ("first", "last") and not _nulls_stand(
         firsts, 0, at_front=policy.nulls_order == "first"
     )
@@ -90,6 +97,23 @@ def order_by_keys(
     sequences = _sequences(firsts, free)
     too_many = len(free) > _FREE_LEVELS
     return GoldOrder(tuple(groups), sequences, columns, cut, hidden, broken_nulls=broken, open=too_many)
+
+
+def tied(rules: Rules, first: Key, second: Key) -> bool:
+    """Tell whether an engine may as well have put the second of two neighbours first.
+
+    Keys that differ by the noise of floats alone are equal cells; what the keys after them say then orders nothing.
+    """
+    for left, right in zip(first, second, strict=True):
+        if left != right:
+            return left[0] == right[0] == "num" and rules.same(_flavoured(left), _flavoured(right))
+    return True
+
+
+def _flavoured(atom: Atom) -> Atom:
+    """Return a canonical number as the atom of a cell again."""
+    value = cast(Number, atom[1])
+    return ("num", "f" if isinstance(value, float) else "d" if isinstance(value, Decimal) else "i", value)
 
 
 def gold_order(gold: Relation, policy: Policy) -> GoldOrder:
@@ -204,7 +228,7 @@ def _probed(policy: Policy, facts: OrderFacts, gold: Relation, probe: Relation) 
     if len(probe.rows) < rows or (len(probe.rows) > rows and not facts.has_limit):
         return None
     keys = [_key(rules, row, places) for row in probe.rows]
-    cut = bool(rows) and len(keys) > rows and keys[rows] == keys[rows - 1]
+    cut = bool(rows) and len(keys) > rows and tied(Rules.of(policy), keys[rows - 1], keys[rows])
     columns = tuple(key.column for key in facts.keys if key.column is not None)
     order = order_by_keys(keys[:rows], policy, columns=columns, cut=cut, hidden=len(columns) < len(places))
     return order if _agrees(rules, order, gold, probe) else None

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import cast
 
 from harness.compare.cells import Rules
-from harness.compare.numbers import Number, Tolerance, near, whole
+from harness.compare.numbers import Number, Tolerance, amount, near, spelled_apart, whole
 
 Cells = Sequence[object]
 Keys = Sequence[Hashable]
@@ -96,7 +96,7 @@ def _special(value: Number) -> Hashable | None:
 def chained(values: set[Number], tolerance: Tolerance) -> tuple[dict[Number, int], frozenset[Hashable]]:
     """Number the chains of near neighbours, and tell which of them do not decide equality.
 
-    Such a chain has members that are not all near each other, or several whole numbers, which must be equal.
+    Such a chain has members that are not all near each other, or several that must be equal to the last digit.
     """
     clusters: dict[Number, int] = {}
     loose: set[Hashable] = set()
@@ -106,8 +106,14 @@ def chained(values: set[Number], tolerance: Tolerance) -> tuple[dict[Number, int
         clusters[ordered[place - 1]] = number
         if joined:
             continue
-        if place - begin > 1 and not _clique(ordered[begin:place], tolerance):
-            loose.add(number)
+        if place - begin > 1:
+            members = ordered[begin:place]
+            if tolerance.fine and all(map(amount, members)):
+                places = spelled_apart(members)
+                clusters.update((value, number + apart) for value, apart in zip(members, places, strict=True))
+                number += places[-1]
+            elif not _clique(members, tolerance):
+                loose.add(number)
         number, begin = number + 1, place
     return clusters, frozenset(loose)
 
@@ -131,7 +137,10 @@ def _joined(ordered: list[Number], tolerance: Tolerance) -> Iterator[bool]:
 
 
 def _clique(members: list[Number], tolerance: Tolerance) -> bool:
-    """Tell whether ascending numbers are all near each other; whole ones of unknown type must be fewer than two."""
+    """Tell whether ascending numbers are all near each other, and fewer than two of them may be compared exactly."""
+    if tolerance.fine:
+        precise = sum(isinstance(value, Decimal) or amount(value) or whole(value) for value in members)
+        return precise < 2 and near(members[0], members[-1], tolerance)
     if len(members) == 2:
         return not (whole(members[0]) and whole(members[1]))
     return sum(map(whole, members)) < 2 and near(members[0], members[-1], tolerance)

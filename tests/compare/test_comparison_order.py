@@ -332,3 +332,23 @@ def test_a_key_past_the_last_column_leaves_the_order_unknown() -> None:
     order = resolve_policy(STRICT, facts=facts(1), gold=GOLD, probe=None)[1]
     assert order is not None
     assert order.keys_unknown is True
+
+
+NOISE = (0.1 + 0.2, 0.3)
+
+
+def test_hidden_keys_that_noise_parts_are_tied() -> None:
+    """A key that is not selected ties rows where it is equal as a cell."""
+    probe = relation(("a", NOISE[1]), ("b", NOISE[0]), ("c", 0.5))
+    swapped = relation(("b",), ("a",), ("c",))
+    assert judged(GOLD, swapped, STRICT, facts(None), probe) == "match"
+    assert judged(GOLD, relation(("b",), ("c",), ("a",)), STRICT, facts(None), probe) == "mismatch"
+
+
+def test_noise_past_the_limit_is_a_cut_tie() -> None:
+    """The row after the LIMIT is tied with the last one where their keys are equal as cells."""
+    gold, probe = relation(("a", NOISE[1])), relation(("a", NOISE[1]), ("b", NOISE[0]))
+    _, order = resolve_policy(STRICT, facts=facts(1, limit=1), gold=gold, probe=probe)
+    assert order is not None
+    assert order.cut_tie is True
+    assert order.flags == ("cut_tie",)
