@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from cases.case import STATEMENT_FIELDS, Prediction
 from cases.errors import InputError
 from harness.agents.hiding import veil_for
 from harness.agents.masking import masked
-from harness.agents.process import ChildError, ChildProcess, ChildTimeoutError
+from harness.agents.process import ChildError, ChildKilledError, ChildProcess, ChildTimeoutError
 from harness.agents.request import AgentRequest
 
 START_SECONDS = 10.0
@@ -23,6 +24,8 @@ START_SECONDS = 10.0
 
 _NAMES = {"selected_data_source": "route", "response": "answer"}
 _PLACED = ("case_id", "trial")
+
+_log = logging.getLogger("sqlassay.agents")
 
 
 class CallableAgent:
@@ -77,22 +80,40 @@ class CallableAgent:
         return cls(target)
 
     def predict(self, request: AgentRequest) -> Prediction:
-        """Return the callable's answer; whatever goes wrong is a prediction without SQL that says so."""
+        """Return the callable's answer; whatever goes wrong is a prediction without SQL that says so.
+
+        A child that is killed from outside is no answer of the agent's: a fresh one is asked once more.
+        """
+        try:
+            frame = self._asked(request)
+        except ChildKilledError as error:
+            _log.warning("case %s: %s; a fresh one is asked", request.case_id, error)
+            try:
+                frame = self._asked(request)
+            except ChildError as again:
+                return _failed(request, f"{again}, twice" if isinstance(again, ChildKilledError) else str(again))
+        except ChildError as error:
+            return _failed(request, str(error))
+        return _prediction(request, frame)
+
+    def _asked(self, request: AgentRequest) -> bytes:
+        """Return the frame that one child answers.
+
+        Raises:
+            ChildError: there is no child, or it gave none.
+        """
         try:
             child = self._take()
         except ChildError as error:
-            return _failed(request, f"the agent could not be started again: {error}")
+            raise ChildError(f"the agent could not be started again: {error}") from error
         try:
             frame = child.exchange(request.model_dump_json().encode(), request.deadline)
-        except ChildError as error:
-            self._drop(child)
-            return _failed(request, str(error))
         except BaseException:  # an interruption too must not leave a child at work; raised again
             self._drop(child)
             raise
         with self._lock:
             self._idle.append(child)
-        return _prediction(request, frame)
+        return frame
 
     def close(self) -> None:
         """End every child."""

@@ -31,6 +31,13 @@ class ChildTimeoutError(ChildError):
     """No whole frame came in time."""
 
 
+class ChildKilledError(ChildError):
+    """The child was ended by a signal that only others send, as the kernel does that runs out of memory."""
+
+
+_FROM_OUTSIDE = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGHUP})
+
+
 class ChildProcess:
     """A running child with its pipes. Used by one thread at a time; any thread may kill it."""
 
@@ -128,7 +135,7 @@ class ChildProcess:
         """Take in what the child sent; True once a frame is whole."""
         part = os.read(self._answers, _CHUNK)
         if not part:
-            raise ChildError(self._ending())
+            raise self._ending()
         answer += part
         if len(answer) < 4:
             return False
@@ -139,18 +146,21 @@ class ChildProcess:
             raise ChildError("more than one answer to one request")
         return len(answer) == size + 4
 
-    def _ending(self) -> str:
-        """Say how the child ended, with the last line it printed."""
+    def _ending(self) -> ChildError:
+        """Return the error that says how the child ended, with the last line it printed."""
         try:
             code = self._process.wait(timeout=2)
         except subprocess.TimeoutExpired:
-            return "the agent's process closed its pipe"
+            return ChildError("the agent's process closed its pipe")
+        # Behind a veil another process stands between, and tells a signal as shells do.
+        code = 128 - code if code > 128 else code
         with contextlib.suppress(OSError):
             self._tail = (self._tail + os.read(self._log, _CHUNK))[-_KEPT:]
         how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         lines = self._tail.decode("utf-8", errors="replace").strip().splitlines()
         said = f": {masked(lines[-1])[:300]}" if lines else ""
-        return f"the agent's process {how}{said}"
+        kind = ChildKilledError if -code in _FROM_OUTSIDE else ChildError
+        return kind(f"the agent's process {how}{said}")
 
     def kill(self) -> None:
         """End the child and everything it started, and remove its folder; idempotent, never raises."""

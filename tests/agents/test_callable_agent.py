@@ -60,6 +60,12 @@ def answer(request):
     if mode == "stuck":
         Path(request.context["file"]).write_text(os.readlink("/proc/self/ns/pid"))
         re.match("(a+)+$", "a" * 60 + "b")  # holds the interpreter's lock for longer than anyone waits
+    if mode == "killed":
+        marker = Path(request.context["file"])
+        if marker.exists() and not request.context.get("always"):
+            return "SELECT again"
+        marker.touch()
+        os.kill(os.getpid(), 9)
     if mode == "grandchild":
         import subprocess
         subprocess.Popen(["sleep", request.context["seconds"]], start_new_session=True)
@@ -103,6 +109,16 @@ def agent(folder: Path) -> Iterator[CallableAgent]:
     made = CallableAgent("my_agent:answer", folder=folder)
     yield made
     made.close()
+
+
+def test_an_agent_killed_from_outside_is_asked_again(agent: CallableAgent, tmp_path: Path) -> None:
+    """What an OOM killer ends is no answer: a fresh process is asked once more, and says how both ended."""
+    context: dict[str, object] = {"file": str(tmp_path / "marker")}
+    assert _ask(agent, "killed", context=context) == ("SELECT again", "")
+    sql, error = _ask(agent, "killed", context={**context, "always": True})
+    assert sql is None
+    assert error.startswith("the agent's process was killed by SIGKILL")
+    assert error.endswith(", twice")
 
 
 def test_text_mapping_and_prediction_are_answers(agent: CallableAgent) -> None:
