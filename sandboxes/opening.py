@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from cases.errors import EngineUnavailableError, InputError
+import resource
+
+from cases.errors import EngineUnavailableError, InfrastructureError, InputError
 from dialect_adapters.contract import ServerRecipe
 from sandboxes.contract import Notice, Provider
 from sandboxes.engine import EnginePolicy, ensure_engine
 from sandboxes.images.choice import DEFAULT_CHOICE, BaseChoice
 from sandboxes.registry import provider
+
+_FILES, _FEWEST_FILES = 1024, 128
+"""How many files a process asks to hold open where its limit is lower, and how many it cannot work without."""
 
 _AUTO = {"files": "process", "server": "docker"}
 """Which provider `auto` takes, by what the dialect's recipe needs: a jailed worker or a server."""
@@ -26,8 +31,10 @@ def open_provider(
 
     Raises:
         InputError: an unknown provider, or a runtime named for one that runs no containers.
+        InfrastructureError: this process may hold too few files open.
         EngineUnavailableError: it needs an engine and none answers.
     """
+    _open_files()
     name = _AUTO[recipe.kind] if sandbox == "auto" else sandbox
     found = provider(name)
     if found.needs_engine:
@@ -52,6 +59,23 @@ def open_provider(
     for removed in found.sweep():
         notice(f"removed a leftover of a dead run: {removed}")
     return found
+
+
+def _open_files() -> None:
+    """See that this process may hold enough files open, raising its own limit where it may.
+
+    Raises:
+        InfrastructureError: it may not; every later fault would name something else.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < _FILES and (hard == resource.RLIM_INFINITY or soft < hard):
+        soft = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    if soft != resource.RLIM_INFINITY and soft < _FEWEST_FILES:
+        raise InfrastructureError(
+            f"this process may hold {soft} files open, {_FEWEST_FILES} are needed",
+            remedy="Raise the limit with `ulimit -n 1024`, or LimitNOFILE of the service it runs in",
+        )
 
 
 def sweep_left(recipe: ServerRecipe, sandbox: str, notice: Notice) -> None:

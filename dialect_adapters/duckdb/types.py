@@ -85,6 +85,9 @@ def handed(value: object) -> object:
             return value.isoformat(sep=" ")
         case dt.date() | dt.time():
             return value.isoformat()
+        case FarTemporal(text) if text.endswith(" BC"):
+            day, space, rest = text.removesuffix(" BC").partition(" ")
+            return f"{day} (BC){space}{rest}"
         case Json() | FarTemporal():
             return value.text
         case Interval():

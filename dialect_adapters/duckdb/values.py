@@ -69,7 +69,7 @@ def _date(cell: str) -> dt.date | FarTemporal:
     try:
         return dt.date.fromisoformat(cell)
     except ValueError:
-        return FarTemporal(cell)
+        return _far(cell)
 
 
 def _moment(cell: str) -> dt.datetime | FarTemporal:
@@ -79,7 +79,13 @@ def _moment(cell: str) -> dt.datetime | FarTemporal:
     try:
         return dt.datetime.fromisoformat(cell)
     except ValueError:
-        return FarTemporal(cell)
+        return _far(cell)
+
+
+def _far(cell: str) -> FarTemporal:
+    """Return a moment Python cannot hold; before our era it is spelt as other engines do, the era last."""
+    day, era, rest = cell.partition(" (BC)")
+    return FarTemporal(f"{day}{rest} BC" if era else cell)
 
 
 def _time(cell: str) -> dt.time | FarTemporal:

@@ -98,6 +98,9 @@ def _log_to_stderr(verbose: int, *, as_json: bool) -> None:
     logger.setLevel({0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG))
 
 
+_INTERRUPTED = "INTERRUPTED: a run keeps what it had finished; `sqlassay resume FOLDER` goes on with it (exit 130)"
+
+
 def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
     """Make SIGTERM and SIGHUP end a command as Ctrl-C does: sandboxes removed, finished cases kept."""
     raise KeyboardInterrupt
@@ -120,9 +123,9 @@ def _run(arguments: list[str]) -> int:
         result: Any = cli.main(args=arguments, prog_name="sqlassay", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort:
-        return _say("INTERRUPTED: nothing was kept (exit 130)", 130)
+        return _say(_INTERRUPTED, 130)
     except KeyboardInterrupt:
-        return _say("INTERRUPTED (exit 130)", 130)
+        return _say(_INTERRUPTED, 130)
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         usage = f" See `{context.command_path} --help`." if context is not None else ""
@@ -135,8 +138,13 @@ def _run(arguments: list[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         remedy = "Mend that on this machine; `sqlassay doctor` says what works here"
         return _say(f"INFRASTRUCTURE: {place}{error.strerror or error}. {remedy} (exit 3)", 3)
+    except MemoryError:
+        return _say("INFRASTRUCTURE: this process ran out of memory. Free some, or raise `ulimit -v` (exit 3)", 3)
     except Exception as error:  # noqa: BLE001 (the last line of defence: a tired person gets a line, not a traceback)
         logging.getLogger("sqlassay").debug("internal error", exc_info=True)
+        if "can't start new thread" in str(error):
+            remedy = "Look at `ulimit -u` and at the pids limit of the container, or use fewer --jobs"
+            return _say(f"INFRASTRUCTURE: this machine starts no further thread. {remedy} (exit 3)", 3)
         line = f"{type(error).__name__}: {error}".replace("\n", " ")
         return _say(f"INTERNAL: {line}. Please report it; `sqlassay -vv …` shows where (exit 3)", 3)
     return result if isinstance(result, int) else 0
@@ -144,7 +152,11 @@ def _run(arguments: list[str]) -> int:
 
 def _say(line: str, code: int) -> int:
     """Print the verdict line of a command that ended early, and return its code; it may quote a hostile file."""
-    from harness.reports.escape import visible
+    try:
+        from harness.reports.escape import visible
 
-    sys.stderr.write(visible(line) + "\n")
+        shown = visible(line)
+    except (OSError, ImportError):  # the very fault that is told may be a disk that cannot be read
+        shown = ascii(line)
+    sys.stderr.write(shown + "\n")
     return code

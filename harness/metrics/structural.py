@@ -30,13 +30,13 @@ def projection_recall(gold: ParsedQuery, predicted: ParsedQuery) -> float:
 
 
 def _compute(evidence: Evidence, _ask: Ask | None) -> Score:
-    """Score τ and ρ; a blocked or unparsable prediction is 0, an unparsable gold leaves the metric unavailable."""
+    """Score τ and ρ; a blocked or unparsable prediction is 0; a broken gold leaves the metric unavailable."""
     gold, predicted = evidence.gold_parsed, evidence.predicted_parsed
     if gold is None:
         return Score(None, "there is no gold statement to compare with")
     if gold.error is not None:
         return Score(None, f"the gold statement cannot be parsed: {gold.error}")
-    if evidence.verdict in {Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE}:
+    if evidence.verdict in {Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE, Verdict.GOLD_ERROR}:
         return Score(None, f"not scored: {evidence.verdict.value}")
     if evidence.prediction is None or evidence.prediction.sql is None or predicted is None:
         return Score(0.0, "there is no predicted statement")

@@ -57,6 +57,6 @@ def write_all(run: RunResult, folder: Path) -> tuple[Path, ...]:
     if unwritable:
         raise InfrastructureError(
             f"reports could not be written: {', '.join(unwritable)}",
-            remedy="Free space; results.jsonl holds every result, and another run can be written elsewhere with --out",
+            remedy="Free space or mend that; results.jsonl holds every result; another run can go elsewhere with --out",
         )
     return tuple(written)

@@ -158,7 +158,7 @@ class RunFolder:
         except OSError as error:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
-            raise unwritable(path, error) from error
+            raise unwritable(path, error, self.path) from error
 
     def _write_bytes(self, name: str, content: Iterable[bytes], *, durable: bool = False) -> None:
         """Write one file through a scratch name, so that no half file is ever seen."""
@@ -174,7 +174,7 @@ class RunFolder:
         except OSError as error:
             with suppress(OSError):
                 scratch.unlink(missing_ok=True)
-            raise unwritable(path, error) from error
+            raise unwritable(path, error, self.path) from error
 
 
 def check_new(path: Path) -> None:

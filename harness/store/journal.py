@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from errno import EMFILE, ENFILE
 from pathlib import Path
 from typing import Any
 
@@ -252,9 +253,8 @@ def go_on(folder: Path) -> str:
     return f"Go on with it by `sqlassay resume {folder}`, or name another folder"
 
 
-def unwritable(path: Path, error: OSError) -> InfrastructureError:
-    """Name the file that could not be written and why."""
-    return InfrastructureError(
-        f"{path} cannot be written ({error.strerror or error})",
-        remedy=f"Free space, then `sqlassay resume {path.parent}`: finished cases are safe in {JOURNAL}",
-    )
+def unwritable(path: Path, error: OSError, folder: Path | None = None) -> InfrastructureError:
+    """Name the file that could not be written and why; `folder` is the run's, where the file does not lie in it."""
+    way = f"`sqlassay resume {folder or path.parent}`: finished cases are safe in {JOURNAL}"
+    remedy = f"Raise `ulimit -n`, then {way}" if error.errno in (EMFILE, ENFILE) else f"Free space, then {way}"
+    return InfrastructureError(f"{path} cannot be written ({error.strerror or error})", remedy=remedy)

@@ -58,10 +58,11 @@ def test_rows_of_every_chunk_arrive(tmp_path: Path) -> None:
     table = TableDef("t", (ID, ColumnDef("v", Kind.TEXT), ColumnDef("d", Kind.DATE)), primary_key=("id",))
     rows: list[Row] = [(n, "" if n % 2 else None, None) for n in range(45_000)]
     rows[7] = (-(2**63), "x\0y", FarTemporal("infinity"))
+    rows[8] = (8, None, FarTemporal("0044-03-15 BC"))
     (catalog,) = adapter("duckdb").load(Endpoint(tmp_path), [_snapshot({"t": rows}, table)])
     assert catalog.tables[0].rows == 45_000
-    sums = "count(*), count(v), sum(strlen(v)), min(id), max(d)::VARCHAR"
-    assert _read(tmp_path, f"SELECT {sums} FROM t") == [(45_000, 22_500, 3, -(2**63), "infinity")]  # noqa: S608
+    sums = "count(*), count(v), sum(strlen(v)), min(id), max(d)::VARCHAR, min(d)::VARCHAR"
+    assert _read(tmp_path, f"SELECT {sums} FROM t") == [(45_000, 22_500, 3, -(2**63), "infinity", "0044-03-15 (BC)")]  # noqa: S608
     assert catalog.state_digest
     assert "CREATE TABLE t" in catalog.ddl
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from cases.errors import EngineUnavailableError
@@ -26,3 +29,16 @@ def test_a_missing_engine_names_the_jail(
         open_provider(adapter(dialect).recipe, "auto", print, engine="none")
     assert caught.value.remedy.startswith(remedy)
     assert ("without containers: `--sandbox process`" in caught.value.remedy) is told
+
+
+def test_too_few_open_files_are_told_as_that() -> None:
+    """Under `ulimit -n 48` nothing is called a damaged image: the limit is named, with the line that raises it."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))\n"
+        "from cases.errors import InfrastructureError\nfrom dialect_adapters.registry import adapter\n"
+        "from sandboxes.opening import open_provider\n"
+        "try:\n    open_provider(adapter('sqlite').recipe, 'auto', print, engine='none')\n"
+        "except InfrastructureError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "may hold 48 files open, 128 are needed. Raise the limit with `ulimit -n 1024`" in done.stdout, done.stderr
