@@ -28,6 +28,7 @@ def command(format_: str, path: Path, out: Path | None, predictions: Path | None
     from cases.predictions import check_known, predictions_of
     from cases.writing import write_pack
     from harness.store.output import note
+    from harness.taking.pack import next_command
 
     pack = load_pack(path, format=None if format_ == "auto" else format_)
     if predictions is not None:
@@ -42,5 +43,6 @@ def command(format_: str, path: Path, out: Path | None, predictions: Path | None
     databases = len(pack.snapshots)
     what = f"{counted(len(pack.cases), 'case')} on {counted(databases, 'snapshot')}"
     click.echo(f"wrote {what} to {folder} ({counted(len(files), 'file')})")
-    click.echo(f"Next: sqlassay run {folder}")
+    predicted = bool(pack.inline_predictions) or pack.predictions is not None
+    click.echo(f"Next: {next_command(folder, pack.cases, predicted=predicted)}")
     return 0

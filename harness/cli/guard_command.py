@@ -8,41 +8,47 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
     from cases.catalog import Catalog
+    from cases.errors import InputError
     from dialect_adapters.contract import GrammarRules
+    from harness.guard.statements import Statement
     from harness.results.verdicts import GuardVerdict
 
 
 @click.command("guard")
-@click.argument("file", metavar="FILE.jsonl")
+@click.argument("file", metavar="FILE")
 @click.option("--dialect", required=True, help="Engine whose rules decide.")
 @click.option("--catalog", "--catalogue", metavar="FILE", help="Catalogue (JSON) of the snapshot; default: none.")
 @click.option("--profile", type=click.Choice(["dql", "dml", "ddl"]), default="dql", show_default=True)
 def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
-    """Judge every statement of FILE.jsonl (`-`: standard input) without any database.
+    """Judge every statement of FILE (`-`: standard input) without any database.
 
-    Each line {"id", "sql"} gives one line {"id", "verdict", "reason", "node", "flags"}, the verdict allowed or
-    rejected; a statement in a fence, in JSON or among words is read as a run reads it, and `answer_rules` says how.
-    A malformed line is named on standard error, the others are judged all the same, and the exit code is 2.
+    FILE holds JSON lines of {"id", "sql"}, or is any file of predictions: our own lines, a table (CSV, JSON, Excel; its
+    columns are guessed and told), or a map of {id: sql}. Each statement gives one line {"id", "verdict", "reason",
+    "node", "flags"}, the verdict allowed or rejected; a prediction without a statement gives none. A statement in a
+    fence, in JSON or among words is read as a run reads it, and `answer_rules` says how. A malformed line is named on
+    standard error, the others are judged all the same, and the exit code is 2.
     Without a catalogue only the system's own schemas and functions are denied; of tables, columns and functions of the
     snapshot's own nothing is known, which a line says.
     """
     from dialect_adapters.registry import adapter
-    from harness.guard.statements import read_statements
 
     rules = adapter(dialect).rules
     tables = None if catalog is None else _catalog(Path(catalog))
     counts: Counter[str] = Counter()
-    with _opened(file) as stream, _judge(dialect, rules, tables, profile) as judge:
-        for statement in read_statements(stream, "<stdin>" if file == "-" else file):
+    with _judge(dialect, rules, tables, profile) as judge:
+        for statement in _statements(file):
             if isinstance(statement, Exception):
                 counts["malformed"] += 1
                 click.echo(f"INPUT: {statement}", err=True)
+                continue
+            if statement.sql is None:
+                counts["none"] += 1
                 continue
             verdict, read_by = judge(statement.sql)
             counts.update(all=1, rejected=int(not verdict.allowed), flagged=int(bool(verdict.flags)))
@@ -92,25 +98,23 @@ def _judge(
         yield judge
 
 
-@contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
-    """Open the statements for reading.
+def _statements(file: str) -> Iterator[Statement | InputError]:
+    """Yield every statement of a file or of standard input, or the error that makes a line none.
 
     Raises:
         InputError: the file cannot be read.
     """
     from cases.errors import InputError
+    from harness.guard.statements import read_statements, statements_of
 
     if file == "-":
-        yield sys.stdin.buffer
+        yield from read_statements(sys.stdin.buffer, "<stdin>")
         return
     try:
-        stream = Path(file).open("rb")  # noqa: SIM115 (closed below)
+        yield from statements_of(Path(file))
     except OSError as error:
         why = f"the file cannot be read: {error.strerror}"
-        raise InputError(why, file=file, remedy="Name a JSONL file of {id, sql}") from error
-    with stream:
-        yield stream
+        raise InputError(why, file=file, remedy="Name a file of statements") from error
 
 
 def _ended(counts: Counter[str], file: str) -> int:
@@ -121,11 +125,13 @@ def _ended(counts: Counter[str], file: str) -> int:
     """
     from cases.errors import InputError
 
-    if not counts["all"] and not counts["malformed"]:
+    if not counts["all"] and not counts["malformed"] and not counts["none"]:
         name = "standard input" if file == "-" else file
         raise InputError("there is no statement in it", file=name, remedy='Write lines of {"id": …, "sql": …}')
     statements = "statement" if counts["all"] == 1 else "statements"
     found = f"{counts['all']} {statements}, {counts['rejected']} rejected, {counts['flagged']} flagged"
+    if counts["none"]:
+        found += f", {counts['none']} without a statement"
     bad = counts["malformed"]
     line = (
         f"INPUT: {bad} malformed {'line' if bad == 1 else 'lines'}, {found} (exit 2)"

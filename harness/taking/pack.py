@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -126,13 +128,15 @@ def write_plan(plan: Plan, folder: Path, *, tables: tuple[str, ...] = ()) -> Sta
     return Started(taken, files, len(cases), len(predictions), following)
 
 
-def next_command(folder: Path, cases: Sequence[Case], dialect: str, *, predicted: bool) -> str:
-    """Return a command that works on a pack as it is: a run where it has predictions, else a look at its gold."""
-    spoken = {name for case in cases for name in case.gold}
-    chosen = dialect if dialect in spoken or not spoken else sorted(spoken)[0]
+def next_command(folder: Path, cases: Sequence[Case], dialect: str = "sqlite", *, predicted: bool) -> str:
+    """Return a command that works on a pack as it is: a run where it has predictions, else a look at its gold.
+
+    Its engine is the one named where a case has gold for it, else the one that most cases have gold for.
+    """
+    spoken = Counter(name for case in cases for name in case.gold)
+    chosen = dialect if dialect in spoken or not spoken else spoken.most_common(1)[0][0]
     engine = "" if chosen == "sqlite" else f" --dialect {chosen}"
-    name = str(folder) if re.fullmatch(r"[\w./-]+", str(folder)) else f"'{folder}'"
-    return f"sqlassay {'run' if predicted else 'check-cases'} {name}{engine}"
+    return f"sqlassay {'run' if predicted else 'check-cases'} {shlex.quote(str(folder))}{engine}"
 
 
 def _examples(table: Table, found: Guess) -> Iterator[str]:

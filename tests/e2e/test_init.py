@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -81,6 +82,21 @@ def test_what_is_named_next_works_without_predictions(
     assert line == f"Next: sqlassay {'check-cases' if questions else 'run'} new"
     ran = CliRunner().invoke(cli, line.split()[2:], standalone_mode=False)
     assert ran.return_value == 0
+
+
+@pytest.mark.jail
+@pytest.mark.parametrize("predicted", [True, False])
+def test_what_convert_names_next_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, predicted: bool) -> None:
+    """A converted pack runs where predictions came with it, and is checked where none did."""
+    monkeypatch.chdir(tmp_path)
+    shop(tmp_path / "shop.db")
+    (tmp_path / "q.csv").write_text(QUESTIONS)
+    (tmp_path / "p.csv").write_text(PREDICTIONS)
+    given = ["--predictions", "p.csv"] if predicted else []
+    done = CliRunner().invoke(cli, ["convert", "auto", "q.csv", "--out", "new pack", *given], standalone_mode=False)
+    line = done.output.splitlines()[-1]
+    assert line == f"Next: sqlassay {'run' if predicted else 'check-cases'} 'new pack'"
+    assert CliRunner().invoke(cli, shlex.split(line)[2:], standalone_mode=False).return_value == 0
 
 
 def test_a_dry_run_writes_nothing_and_shows_the_guess(tmp_path: Path) -> None:

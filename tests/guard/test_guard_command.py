@@ -101,6 +101,29 @@ def test_one_statement_after_a_byte_order_mark_is_counted_as_one(tmp_path: Path)
     assert done.stderr == f"{said}OK: 1 statement, 1 rejected, 0 flagged (exit 0)\n"
 
 
+SHAPES = {
+    "own.jsonl": '{"case_id": "a", "sql": "SELECT 1", "trial": 0}\n{"case_id": "b", "sql": "DROP TABLE t"}\n'
+    '{"case_id": "c", "sql": null}\n',
+    "table.csv": "\ufeffcase;Predicted SQL;note\na;SELECT 1;x\nb;DROP TABLE t;\nc;;y\n",
+    "list.json": '[{"id": "a", "sql": "SELECT 1"}, {"id": "b", "sql": "DROP TABLE t"}, {"id": "c", "sql": null}]',
+    "map.json": '{"a": "SELECT 1\\t----- bird -----\\tdb", "b": "DROP TABLE t", "c": null}',
+    "names.jsonl": '{"question_id": "a", "generated_sql": "SELECT 1"}\n{"question_id": "b", "generated_sql": '
+    '"DROP TABLE t"}\n{"question_id": "c", "generated_sql": ""}\n',
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_shape_of_predictions_is_judged(tmp_path: Path, name: str) -> None:
+    """Our own predictions, tables, lists and maps give the verdicts of their statements; one without is counted."""
+    (tmp_path / name).write_text(SHAPES[name])
+    done = CliRunner().invoke(command, ["--dialect", "sqlite", str(tmp_path / name)], standalone_mode=False)
+    assert [(line["id"], line["verdict"]) for line in map(json.loads, done.stdout.splitlines())] == [
+        ("a", "allowed"),
+        ("b", "rejected"),
+    ]
+    assert "OK: 2 statements, 1 rejected, 0 flagged, 1 without a statement (exit 0)" in done.stderr
+
+
 @pytest.mark.parametrize("lines", [[], ["", "  "]])
 def test_an_empty_file_is_an_error(tmp_path: Path, lines: list[str]) -> None:
     """Nothing to judge is no success: the file is named and the remedy given."""
