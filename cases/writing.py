@@ -11,6 +11,7 @@ from typing import Any
 
 from cases.errors import InputError
 from cases.formats.own import HEADER
+from cases.left_out import FILE, SHOWN
 from cases.new_folder import new_folder
 from cases.pack import Pack
 from cases.snapshot import Snapshot
@@ -49,9 +50,11 @@ def _fill(pack: Pack, folder: Path) -> None:
         header["predictions"] = "predictions.jsonl"
         made = [one.model_dump(mode="json", exclude_defaults=True) for one in pack.inline_predictions]
         _lines(folder / "predictions.jsonl", made)
-    elif pack.predictions is not None:
+    elif pack.predictions is not None and pack.predictions != pack.path:
         header["predictions"] = pack.predictions.name
         shutil.copyfile(pack.predictions, folder / pack.predictions.name)
+    if len(pack.left_out) > SHOWN:
+        (folder / FILE).write_text("".join(f"{line}\n" for line in pack.left_out), encoding="utf-8")
     # JSON is YAML: no writer of ours has to know YAML's quoting.
     kept = {key: value for key, value in header.items() if value not in ({}, None)}
     (folder / HEADER).write_text(json.dumps(kept, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")

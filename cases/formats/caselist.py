@@ -1,4 +1,4 @@
-"""A plain list of cases, one JSON object a line, each naming its database; the SQLite files lie in a folder beside."""
+"""A plain list of cases, JSON lines or one JSON list, each naming its database; the SQLite files lie beside."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Any
 from cases.errors import InputError
 from cases.formats.databases import find_one, named_folders
 from cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, tag_list, text_of
+from cases.formats.json_rows import first_object
 from cases.pack import Pack
-from cases.reading import json_lines, starts_with
+from cases.reading import json_lines, json_records, starts_with
 
 FOLDERS = ("databases", "database")
 _DATABASE = ("db", "database", "db_id")
 
 
 class CaseListFormat:
-    """Reads `{"id", "db", "question", "gold": {dialect: sql | [sql]}}`, one a line; `db_id` and `database` do too."""
+    """Reads `{"id", "db", "question", "gold": {dialect: sql | [sql]}}`; `db_id` and `database` do too."""
 
     name = "caselist"
 
     def detect(self, path: Path) -> bool:
-        """Return True for JSON lines whose first object has gold and a database."""
+        """Return True for JSON lines, or a list, whose first object has gold and a database."""
+        if path.suffix == ".json":
+            return _is_case(first_object(path))
         if path.suffix != ".jsonl" or not starts_with(path, b"{"):
             return False
         try:
@@ -38,7 +41,7 @@ class CaseListFormat:
             InputError: malformed lines, or no database beside the file.
         """
         rows = tuple(
-            _row(record.line, record.value if isinstance(record.value, dict) else None) for record in json_lines(path)
+            _row(record.line, record.value if isinstance(record.value, dict) else None) for record in json_records(path)
         )
         parents = path.absolute().parents[:2]
         roots = tuple(folder for parent in parents for folder in named_folders(parent, FOLDERS))

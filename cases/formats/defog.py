@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 
 from cases.errors import InputError
+from cases.extensions import installed
 from cases.formats.databases import Found, find_sqlite, named_folders
 from cases.formats.foreign import DataSet, ForeignRow, pack_of
 from cases.pack import Pack
 from cases.paths import asks
-from cases.reading import read_text
+from cases.tables import read_table
 
 FOLDERS = ("databases", "defog_data", "export", "data")
 MOST = 255
 """More accepted queries than this in one cell are no longer a reference: every subset of nine columns is 511."""
 
 _COLUMNS = ("db_name", "query", "question")
-_DIALECT = re.compile(r"(?i)(?:^|[_-])(sqlite|postgresql|postgres|mysql)$")
+_DIALECT = re.compile(r"(?i)(?:^|[_-])(sqlite|postgresql|postgres|mysql|bigquery|snowflake|tsql)$")
 _SPELLED = {"postgresql": "postgres"}
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _GROUP = re.compile(r"(?i)(GROUP\s+BY\s*)\{\}")
@@ -49,11 +48,16 @@ class DefogFormat:
         if not files:
             remedy = f"The first line has the columns {', '.join(_COLUMNS)}"
             raise InputError("no question file of defog here", file=path, remedy=remedy)
-        rows = _merged(chain.from_iterable(_rows(file) for file in files))
+        read = tuple(chain.from_iterable(_rows(file) for file in files))
+        rows, notes = _merged(read), _notes(read)
         folder = files[0].parent
-        roots = (*named_folders(folder, FOLDERS), *named_folders(folder.parent, FOLDERS), folder)
+        # defog keeps the databases in a repository of their own, which most people clone beside this one.
+        cloned = tuple(
+            found for up in (folder.parent, folder.parent.parent) for found in named_folders(up / "defog-data", FOLDERS)
+        )
+        roots = (*named_folders(folder, FOLDERS), *named_folders(folder.parent, FOLDERS), *cloned, folder)
         name = folder.name if path.is_dir() else path.stem
-        return pack_of(DataSet(name, path, self.name, rows, partial(_find, roots), FOLDERS, files))
+        return pack_of(DataSet(name, path, self.name, rows, partial(_find, roots), FOLDERS, files, notes=notes))
 
 
 def _found(path: Path) -> tuple[Path, ...]:
@@ -76,14 +80,13 @@ def _rows(file: Path) -> Iterator[tuple[Path, str, ForeignRow]]:
     """Yield each row with its file and its dialect."""
     stem = _DIALECT.sub("", file.stem)
     named = _DIALECT.search(file.stem)
-    try:
-        records = list(csv.DictReader(io.StringIO(read_text(file)), strict=True))
-    except csv.Error as error:
-        raise InputError(f"not CSV: {error}", file=file, remedy="Quote cells that hold commas or line ends") from None
-    for number, record in enumerate(records):
+    known = installed("sqlassay.dialects")
+    for number, row in enumerate(read_table(file).rows):
+        record = {name: None if cell is None else str(cell) for name, cell in row.cells.items()}
         spelled = (record.get("db_type") or (named[1] if named else "postgres")).strip().lower()
         dialect = _SPELLED.get(spelled, spelled)
-        yield file, dialect, _row(f"{stem}-{number:04d}", dialect, record)
+        made = _row(f"{stem}-{number:04d}", dialect, record)
+        yield file, dialect, made if dialect in known else replace(made, gold={}, reason="")
 
 
 def _row(row_id: str, dialect: str, record: dict[str, str | None]) -> ForeignRow:
@@ -106,34 +109,50 @@ def _row(row_id: str, dialect: str, record: dict[str, str | None]) -> ForeignRow
     )
 
 
-def _merged(rows: Iterator[tuple[Path, str, ForeignRow]]) -> tuple[ForeignRow, ...]:
+def _merged(rows: Iterable[tuple[Path, str, ForeignRow]]) -> tuple[ForeignRow, ...]:
     """Return one row a question, with the gold of every dialect's file; the first file's numbers are the ids.
 
     The k-th row of a question in one file is the k-th in another. A question that only a later file has keeps its
-    own number behind that file's name where the first file gave the number away.
+    own number behind that file's name where the first file gave the number away. A cell that stands for no queries
+    costs its own dialect's gold.
     """
     listed = [
         ((_DIALECT.sub("", file.stem), row.database, row.question), file, dialect, row) for file, dialect, row in rows
     ]
     counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
-    for asked, _, dialect, row in listed:
-        counts[asked][dialect] += not row.reason
+    for asked, _, dialect, _ in listed:
+        counts[asked][dialect] += 1
     merged: dict[tuple[object, ...], ForeignRow] = {}
     ids: set[str] = set()
     times: Counter[tuple[object, ...]] = Counter()
-    for number, (asked, file, dialect, row) in enumerate(listed):
+    for asked, file, dialect, row in listed:
         # Where one file has a question more often than another, nothing says which of them belong together.
         even = len(set(counts[asked].values())) == 1
         key: tuple[object, ...] = (*asked, "" if even else dialect, times[*asked, dialect])
-        times[*asked, dialect] += not row.reason
+        times[*asked, dialect] += 1
         first = merged.get(key)
-        if first is not None and not row.reason:
-            merged[key] = replace(first, gold={**first.gold, **row.gold})
+        if first is not None:
+            gold = {**first.gold, **row.gold}
+            merged[key] = replace(first, gold=gold, reason="" if gold else first.reason or row.reason)
             continue
         own = row.id if row.id not in ids else f"{file.stem}-{row.id.rpartition('-')[2]}"
-        merged[(number,) if row.reason else key] = replace(row, id=own)
+        merged[key] = replace(row, id=own)
         ids.add(own)
     return tuple(merged.values())
+
+
+def _notes(rows: Sequence[tuple[Path, str, ForeignRow]]) -> tuple[str, ...]:
+    """Return a line for each dialect that no adapter here speaks, and each cell that stands for no queries."""
+    known = installed("sqlassay.dialects")
+    several = len({file for file, _, _ in rows}) > 1
+    strange = Counter(dialect for _, dialect, _ in rows if dialect not in known)
+    broken = (
+        f"gold of {row.id} in {dialect} was left out: {row.reason}"
+        for _, dialect, row in rows
+        if row.reason and several
+    )
+    told = (f"dialect {name} has no adapter here: its gold of {n} items was left out" for name, n in strange.items())
+    return (*told, *broken)
 
 
 def accepted(cell: str) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ class DataSet:
     files: tuple[Path, ...]
     settings: PackSettings = PackSettings()
     notes: tuple[str, ...] = ()
+    predictions: Path | None = None
 
 
 def pack_of(data: DataSet) -> Pack:
@@ -81,6 +82,7 @@ def pack_of(data: DataSet) -> Pack:
         snapshots=snapshots,
         settings=data.settings,
         format=data.format,
+        predictions=data.predictions,
         inline_predictions=judged.predictions,
         files=data.files,
         left_out=left_out,

@@ -16,15 +16,20 @@ _LOOK = 4 * 1024 * 1024
 
 def first_keys(path: Path) -> frozenset[str]:
     """Return the keys of a JSON list's first object, nothing where the file is something else; never raises."""
+    return frozenset(first_object(path))
+
+
+def first_object(path: Path) -> dict[str, Any]:
+    """Return a JSON list's first object, an empty one where the file is something else; never raises."""
     if not starts_with(path, b"["):
-        return frozenset()
+        return {}
     try:
         with path.open("rb") as stream:
             text = stream.read(_LOOK).decode("utf-8-sig", errors="ignore")
         value, _ = json.JSONDecoder().raw_decode(text, _after_bracket(text))
     except (OSError, ValueError, RecursionError):
-        return frozenset()
-    return frozenset(value) if isinstance(value, dict) else frozenset()
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _after_bracket(text: str) -> int:

@@ -13,15 +13,18 @@ from cases.faults import Faults, LineOf, Place
 from cases.formats.checks import Placed, case_set_digest, check_cases, with_defaults, zoned
 from cases.formats.header import PackHeader
 from cases.formats.snapshots import build_snapshot
+from cases.formats.table import read_questions, rows_of
 from cases.pack import Pack, PackSettings
 from cases.paths import inside
 from cases.presets import preset_names
-from cases.reading import json_lines
+from cases.reading import json_records
 from cases.snapshot import Snapshot
+from cases.tables import DELIMITED, EXCEL
 from cases.yaml_reading import YamlDocument, read_yaml
 
 HEADER = "pack.yaml"
 _YAML = (".yaml", ".yml")
+_OF_TABLES = ("id", "gold", "evidence", "difficulty", "tags", "query_type", "order_required")
 
 
 class OwnFormat:
@@ -154,8 +157,10 @@ def _raw_cases(header: PackHeader, root: Path, document: YamlDocument) -> Iterat
         file = inside(root, entry, file=document.path, line=document.line(place), field=f"cases.{index}")
         if file.suffix in _YAML:
             yield from _yaml_cases(file)
+        elif file.suffix.lower() in (*DELIMITED, *EXCEL):
+            yield from _table_cases(file)
         else:
-            yield from ((record.value, file, partial(_same_line, record.line)) for record in json_lines(file))
+            yield from ((record.value, file, partial(_same_line, record.line)) for record in json_records(file))
 
 
 def _yaml_cases(file: Path) -> Iterator[tuple[object, Path, LineOf]]:
@@ -165,6 +170,15 @@ def _yaml_cases(file: Path) -> Iterator[tuple[object, Path, LineOf]]:
         raise InputError("a case file is a list of cases", file=file, line=1, remedy="Start each case with '- id:'")
     for index, raw in enumerate(document.value):
         yield raw, file, _below(document, (index,))
+
+
+def _table_cases(file: Path) -> Iterator[tuple[object, Path, LineOf]]:
+    """Yield the cases of a table whose columns are named as a case's fields are, or guessed."""
+    table, found = read_questions(file)
+    for raw, row in zip(rows_of(table, found, "sqlite"), table.rows, strict=True):
+        kept = {field: getattr(raw, field) for field in _OF_TABLES if getattr(raw, field) not in (None, "", (), {})}
+        snapshot = {"snapshot": raw.database} if raw.database else {}
+        yield {**kept, **snapshot, "question": raw.question}, file, partial(_same_line, row.line)
 
 
 def _below(document: YamlDocument, start: Place) -> LineOf:

@@ -36,7 +36,7 @@ class SkillFormat:
     """Reads the Skill's dataset JSON and config."""
 
     name = "skill"
-    fallback = 2  # it takes any JSON, so that a malformed dataset is told what is wrong with it
+    fallback = 1  # other formats' rows may hold its one field too
 
     def detect(self, path: Path) -> bool:
         """Return True for a dataset JSON, a config that names one, or a folder that holds one dataset."""
@@ -45,7 +45,7 @@ class SkillFormat:
             return not (path / "pack.yaml").exists() and len(found) == 1 and _has_gold(found[0])
         if path.suffix in _YAML:
             return path.is_file() and b"dataset" in path.read_bytes()[:65_536]
-        return path.suffix == ".json" and (starts_with(path, b"[") or starts_with(path, b"{"))
+        return path.suffix == ".json" and (_has_gold(path) or _has_cases(path))
 
     def load(self, path: Path) -> Pack:
         """Return the pack; predictions inside the rows become its inline predictions.
@@ -80,6 +80,14 @@ class SkillFormat:
 def _has_gold(path: Path) -> bool:
     """Return True for a JSON file with the one field every row of a dataset has; a folder may hold any other."""
     return asks(path.is_file) and b'"ground_truth_sql"' in path.read_bytes()
+
+
+def _has_cases(path: Path) -> bool:
+    """Return True for a JSON object with a list of cases and no other format's gold."""
+    if not starts_with(path, b"{"):
+        return False
+    head = path.read_bytes()[:65_536]
+    return b'"cases"' in head and b'"gold_sql' not in head
 
 
 def _files(path: Path) -> tuple[Path | None, Path | None]:

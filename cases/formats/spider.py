@@ -15,6 +15,8 @@ from cases.pack import Pack
 FOLDERS = ("database", "test_database", "databases")
 _FILES = ("dev.json", "train_spider.json", "train.json", "test.json", "train_others.json")
 _KEYS = ("db_id", "query", "question")
+_SYNONYMS = ("db_id", "query", "SpiderSynQuestion")
+"""Spider-Syn has two questions a row; the one with synonyms is what it asks."""
 
 
 class SpiderFormat:
@@ -24,7 +26,7 @@ class SpiderFormat:
 
     def detect(self, path: Path) -> bool:
         """Return True for a JSON list of Spider rows, or a folder that holds one under a usual name."""
-        return bool(with_keys(_candidates(path), *_KEYS))
+        return bool(_found(path))
 
     def load(self, path: Path) -> Pack:
         """Return the pack; case ids are the file's name and the row's number from 0, four digits wide.
@@ -32,7 +34,7 @@ class SpiderFormat:
         Raises:
             InputError: no such file, malformed JSON, or no database beside it.
         """
-        found = with_keys(_candidates(path), *_KEYS)
+        found = _found(path)
         if not found:
             remedy = f"A row has {', '.join(_KEYS)}; a folder holds one of {', '.join(_FILES)}"
             raise InputError("no Spider data set here", file=path, remedy=remedy)
@@ -44,6 +46,12 @@ class SpiderFormat:
         return pack_of(
             DataSet(name, path, self.name, rows, partial(_find, roots), FOLDERS, (file, *gold)),
         )
+
+
+def _found(path: Path) -> tuple[Path, ...]:
+    """Return the files a path means that hold Spider's rows."""
+    candidates = _candidates(path)
+    return (*with_keys(candidates, *_KEYS), *with_keys(candidates, *_SYNONYMS))
 
 
 def _candidates(path: Path) -> tuple[Path, ...]:
@@ -66,7 +74,7 @@ def _row(stem: str, number: int, raw: dict[str, Any] | None) -> ForeignRow:
     return ForeignRow(
         row_id,
         text_of(raw.get("db_id")),
-        question=text_of(raw.get("question")),
+        question=text_of(raw.get("SpiderSynQuestion")) or text_of(raw.get("question")),
         gold={"sqlite": query} if query else {},
         difficulty=text_of(raw.get("hardness")) or None,
     )

@@ -18,7 +18,7 @@ from cases.formats.evalbench_config import QUERY_TYPES
 from cases.formats.foreign import DataSet, ForeignRow, Sqls, alternatives, pack_of, tag_list, text_of
 from cases.pack import Pack
 from cases.paths import asks
-from cases.tables import DELIMITED, EXCEL, JSON, SHEET, Table, choices, named_part, read_table
+from cases.tables import SHEET, SUFFIXES, Table, choices, named_part, read_table
 
 FOLDERS = ("databases", "database", "dev_databases", "data")
 ROLES = (
@@ -36,20 +36,12 @@ class TableFormat:
     """Reads a table with a question and its gold in every row; other formats that know the file's names come first."""
 
     name = "table"
-    fallback = 1
+    fallback = 2  # it takes any file of rows, and says which of its columns it misses
 
     def detect(self, path: Path) -> bool:
-        """Return True for a file of rows in which a question and its gold are found."""
-        file, named = named_part(path)
-        if file.suffix.lower() not in (*DELIMITED, *EXCEL, *JSON) or not asks(file.is_file):
-            return False
-        if file.suffix.lower() not in JSON:
-            return True
-        try:
-            table = read_table(file)
-            return "ground_truth_sql" not in table.columns and bool(guess(table, ROLES, NEEDED, choices(named)))
-        except InputError:
-            return False
+        """Return True for any file of rows: what it misses is told when it is loaded."""
+        file, _ = named_part(path)
+        return file.suffix.lower() in SUFFIXES and asks(file.is_file)
 
     def load(self, path: Path) -> Pack:
         """Return the pack; the rows name their databases, or one SQLite file lies beside the table.

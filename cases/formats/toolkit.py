@@ -11,7 +11,7 @@ from typing import Any
 from cases.case import Prediction
 from cases.formats.databases import find_one, named_folders
 from cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
-from cases.formats.json_rows import object_rows, with_keys
+from cases.formats.json_rows import first_object, object_rows
 from cases.pack import Pack
 
 FOLDERS = ("database", "databases", "dev_databases", "test_database", "benchmarks")
@@ -22,10 +22,13 @@ class ToolkitFormat:
     """Reads `*-predictions.json` and the benchmark files they grow from."""
 
     name = "text2sql-eval-toolkit"
+    fallback = -1  # its rows have BIRD's or Spider's fields too, so those would take them
 
     def detect(self, path: Path) -> bool:
-        """Return True for a JSON list whose rows have db_id and either predictions or a list of accepted SQL."""
-        return bool(with_keys([path], "db_id", "predictions") or with_keys([path], "db_id", "sql", "utterance"))
+        """Return True for a JSON list whose rows have db_id and predictions by pipeline, or a list of accepted SQL."""
+        row = first_object(path)
+        accepted = isinstance(row.get("sql"), list) and all(isinstance(text, str) for text in row["sql"])
+        return "db_id" in row and (isinstance(row.get("predictions"), dict) or accepted)
 
     def load(self, path: Path) -> Pack:
         """Return the pack; the one pipeline's predictions come with it, of several one is named by `FILE#PIPELINE`.
@@ -43,10 +46,23 @@ class ToolkitFormat:
                 replace(row, predictions=(answer,) if answer else ()) for row, answer in zip(rows, answers, strict=True)
             )
         parents = path.absolute().parents[:4]
-        roots = tuple(folder for parent in parents for folder in named_folders(parent, FOLDERS))
+        # Each benchmark's databases are in a folder of its own: benchmarks/dbs/spider/database/DB/DB.sqlite.
+        kept = [
+            folder for up in parents for place in ("dbs", "benchmarks/dbs") for folder in sorted(up.glob(f"{place}/*"))
+        ]
+        roots = tuple(folder for parent in (*parents, *kept) for folder in named_folders(parent, FOLDERS))
         find = partial(find_one, (*roots, path.parent))
         return pack_of(
-            DataSet(path.stem, path, self.name, rows, find, FOLDERS, (path,)),
+            DataSet(
+                path.stem,
+                path,
+                self.name,
+                rows,
+                find,
+                FOLDERS,
+                (path,),
+                predictions=path if len(pipelines) > 1 else None,
+            ),
         )
 
 

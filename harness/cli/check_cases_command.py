@@ -45,6 +45,7 @@ def command(pack: str, dialects: str | None, fail_on: str, out: str | None, form
     choice of rows. Exit 1: a flag of --fail-on occurs; 3: something could not be examined; 5: no gold at all.
     """
     from cases.formats.registry import load_pack
+    from cases.left_out import summed
     from harness.checkup.checkup import check_cases, dialects_of
     from harness.cli.screen import screen
     from harness.run.options import options_from, resolve
@@ -57,6 +58,8 @@ def command(pack: str, dialects: str | None, fail_on: str, out: str | None, form
     config = resolve([("command line", options_from(given, file=None, names="--"))], loaded.settings)
     folder = Path(out) if out else Path("runs") / f"health_{loaded.name}"
     check_output(folder, "check-cases")
+    for line in summed(loaded.left_out):
+        click.echo(line, err=True)
     named = tuple(part.strip() for part in (dialects or "").split(",") if part.strip())
     with screen() as live:
         found = check_cases(config, loaded, named or dialects_of(select(loaded, config), live), fatal, live)

@@ -8,8 +8,6 @@ import click
 
 from cases.counting import counted
 
-_SHOWN = 10
-
 
 @click.command("convert")
 @click.argument("format_", metavar="FORMAT")
@@ -20,11 +18,12 @@ def command(format_: str, path: Path, out: Path | None, predictions: Path | None
     """Write a foreign data set as a pack in our own format.
 
     FORMAT is a name from `sqlassay list formats`, or auto. Databases are copied into the pack. Rows that cannot be
-    judged are left out and listed with their reason.
+    judged are left out, counted by reason, and listed in left_out.txt.
     """
     from dataclasses import replace
 
     from cases.formats.registry import load_pack
+    from cases.left_out import FILE, summed
     from cases.predictions import check_known, predictions_of
     from cases.writing import write_pack
     from harness.store.output import note
@@ -36,13 +35,11 @@ def command(format_: str, path: Path, out: Path | None, predictions: Path | None
     folder = out or Path(pack.name)
     files = write_pack(pack, folder)
     note(folder)
-    for line in pack.left_out[:_SHOWN]:
+    for line in summed(pack.left_out, str(folder / FILE)):
         click.echo(line)
-    if len(pack.left_out) > _SHOWN:
-        click.echo(f"and {len(pack.left_out) - _SHOWN} more rows were left out")
     databases = len(pack.snapshots)
     what = f"{counted(len(pack.cases), 'case')} on {counted(databases, 'snapshot')}"
     click.echo(f"wrote {what} to {folder} ({counted(len(files), 'file')})")
-    predicted = bool(pack.inline_predictions) or pack.predictions is not None
+    predicted = bool(pack.inline_predictions) or (pack.predictions is not None and pack.predictions != pack.path)
     click.echo(f"Next: {next_command(folder, pack.cases, predicted=predicted)}")
     return 0

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from cases.case import Case
 from cases.catalog import settings_groups, settings_line
+from cases.left_out import summed
 from cases.pack import Pack
 from cases.policy import Policy
 from cases.presets import case_policy
@@ -93,7 +94,7 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
         for at, case in enumerate(cases)
     ]
     broken = _broken(sides, cases) if wanted.golds else []
-    problems = [*pack.left_out, *left_out, *broken]
+    problems = [*summed(pack.left_out), *left_out, *broken]
     problems += [f"gold left a trace: {line}" for line in traces] if wanted.golds else []
     ended = _Ended(found, problems, [] if wanted.golds else traces, whole=not broken)
     return _result(wanted, part, benches, ended, started)

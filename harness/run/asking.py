@@ -11,6 +11,7 @@ from typing import Any
 
 from cases.case import Case, Prediction
 from cases.errors import InputError
+from cases.left_out import FILE, summed
 from cases.pack import Pack
 from cases.predictions import check_known, predictions_of
 from cases.tables import named_part
@@ -87,7 +88,13 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
         agent = FileAgent(_of_dialect(predictions, config.dialect))
         unused = _unused(predictions, config)
     asker = Asker(
-        agent, label, digest, routes, config.agent_timeout, (*pack.left_out, *unused), _agent_digest(config.agent)
+        agent,
+        label,
+        digest,
+        routes,
+        config.agent_timeout,
+        (*summed(pack.left_out, FILE), *unused),
+        _agent_digest(config.agent),
     )
     try:
         yield asker

@@ -135,6 +135,7 @@ def _phases(
     earlier: Earlier | None,
 ) -> Manifest:
     """Run the gold, write or check the manifest, judge what is not finished, and return the run's manifest."""
+    book.folder.list_left_out(pack.left_out)
     book.problem(asker.unused)
     left = tuple(case for case in cases if any(book.is_open(case, trial) for trial in range(config.trials)))
     gold = _gold_phase(config, left, bench, book, screen)

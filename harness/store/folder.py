@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +15,7 @@ from types import TracebackType
 from pydantic import BaseModel
 
 from cases.errors import InputError
+from cases.left_out import FILE, SHOWN
 from cases.paths import private
 from harness.results.case_result import CaseResult, Timing
 from harness.results.run_result import Manifest
@@ -103,6 +104,11 @@ class RunFolder:
         if places is not None:
             self._write(PLACES, places.model_dump_json(indent=2) + "\n")
         self._write(MANIFEST, json.dumps(manifest.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n")
+
+    def list_left_out(self, lines: Sequence[str]) -> None:
+        """Write which rows of the data set are no cases, one a line, where there are more than the reports name."""
+        if len(lines) > SHOWN:
+            self._write(FILE, "".join(f"{line}\n" for line in lines))
 
     def append(self, result: CaseResult, timing: Timing) -> None:
         """Append one finished result to the journal and force it to disk."""

@@ -21,6 +21,7 @@ from cases.errors import InputError
 from cases.formats.checks import case_set_digest
 from cases.formats.foreign import JudgedRows, judge_rows
 from cases.formats.table import read_questions, rows_of, told_ids
+from cases.left_out import summed
 from cases.new_folder import new_folder
 from cases.pack import Pack
 from cases.predictions import check_known, predictions_of
@@ -93,7 +94,7 @@ def plan_pack(
     if predictions is not None:
         pack = _pack(judged, file)
         answers = check_known(predictions_of(predictions, pack), pack)
-    told = (f"columns of {found.told(table)}", *_examples(table, found), *told_ids(rows), *judged.left_out)
+    told = (f"columns of {found.told(table)}", *_examples(table, found), *told_ids(rows), *summed(judged.left_out))
     return Plan(source, kind, spoken, judged.cases, answers, told)
 
 

@@ -271,3 +271,44 @@ def database(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("CREATE TABLE t (n INTEGER); INSERT INTO t VALUES (1)")
+
+
+OWN = {
+    "cases.jsonl": '{"id": "a", "question": "How many?", "gold": {"sqlite": "SELECT 1"}, "tags": ["x"]}\n',
+    "cases.json": '[{"id": "a", "question": "How many?", "gold": {"sqlite": "SELECT 1"}, "tags": ["x"]}]',
+    "cases.yaml": "- {id: a, question: 'How many?', gold: {sqlite: SELECT 1}, tags: [x]}\n",
+    "cases.csv": "id,question,sqlite,tags\na,How many?,SELECT 1,x\n",
+}
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_packs_cases_may_be_in_every_shape(tmp_path: Path, name: str) -> None:
+    """Lines, a list, YAML and a table say the same cases."""
+    database(tmp_path / "data.sqlite")
+    (tmp_path / name).write_text(OWN[name])
+    (tmp_path / "pack.yaml").write_text(
+        f"format: 1\nname: p\nsnapshots: {{data: {{sqlite: data.sqlite}}}}\ncases: {name}\n"
+    )
+    (case,) = load_pack(tmp_path).cases
+    assert (case.id, case.question, case.gold, case.tags) == ("a", "How many?", {"sqlite": ("SELECT 1",)}, ("x",))
+
+
+def test_a_fault_in_a_table_of_cases_is_at_its_line(tmp_path: Path) -> None:
+    """The row's own line is named, as for every other shape."""
+    database(tmp_path / "data.sqlite")
+    (tmp_path / "cases.csv").write_text("id,question,sqlite\na,How many?,SELECT 1\n\nb,Which?,\n")
+    (tmp_path / "pack.yaml").write_text(
+        "format: 1\nname: p\nsnapshots: {data: {sqlite: data.sqlite}}\ncases: cases.csv\n"
+    )
+    with pytest.raises(InputError, match=r"cases.csv:4:gold: case 'b' has no gold SQL"):
+        load_pack(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["list.json", "list.jsonl"])
+def test_a_case_list_is_lines_or_one_list(tmp_path: Path, name: str) -> None:
+    """Both name their database and hold gold by dialect."""
+    database(tmp_path / "databases" / "pets" / "pets.sqlite")
+    row = json.dumps({"id": "a", "db": "pets", "question": "How many?", "gold": {"sqlite": "SELECT 1"}})
+    (tmp_path / name).write_text(f"[{row}]" if name == "list.json" else f"{row}\n")
+    pack = load_pack(tmp_path / name)
+    assert (pack.format, [case.id for case in pack.cases]) == ("caselist", ["a"])
