@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cases.case import Case
+from cases.case import Case, Prediction
 from cases.policy import Policy
 from cases.verdicts import Cause, ExitCode, Verdict, worst
 from harness import aggregate as totals
@@ -78,7 +78,7 @@ def test_the_metric_itself_says_the_gap():
         evidence = Evidence(
             case=Case(id=name, question="?", snapshot="s", gold={"sqlite": ("SELECT a FROM t",)}),
             dialect="sqlite",
-            prediction=None,
+            prediction=Prediction(case_id=name, sql="SELECT a FROM u"),
             verdict=Verdict(verdict),
             reason="r",
             policy=Policy(),
