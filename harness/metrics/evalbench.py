@@ -130,8 +130,9 @@ def regexp_matcher(evidence: Evidence, _ask: Ask | None = None) -> Score:
     if evidence.verdict in {Verdict.INFRASTRUCTURE, Verdict.OUT_OF_SCOPE}:
         return Score(None, f"{evidence.verdict}: {evidence.reason}")
     text = (evidence.prediction.sql if evidence.prediction is not None else None) or ""
-    if not text.strip():
-        return Score(0.0, "there is no statement to match")
+    if not text.strip():  # it matches no pattern, which is what `invert_results` asks for
+        inverted = bool(settings.option(_REGEXP, "invert_results"))
+        return Score(100.0 * inverted, "there is no statement to match")
     # Patterns of run configurations are written for one line with single spaces.
     line = re.sub(r"\s+", " ", text).strip()
     try:

@@ -1,7 +1,9 @@
-"""The numbers EvalBench 1.20 itself prints, where its scorers differ from their own documents.
+"""The numbers EvalBench 1.20 itself prints for a file of predictions (its NOOPGenerator), its flaws included.
 
-What it has no number for stays without one: a broken gold, a fault of ours, and a result past the run's own limits. Of
-definitions it compares the names of tables and columns on one shared database; here the states that both leave decide.
+Each number is equal, or there is none and the reason says why. What it has no number for stays without one (a broken
+gold, a fault of ours, a result past the run's own limits), and so does what is run otherwise there: it has no guard, of
+a query it runs the first statement alone, it runs the answer as it is written, takes `:name` in a text for a parameter,
+and makes definitions and setups on one database that gold and prediction share.
 """
 
 from __future__ import annotations
@@ -72,13 +74,43 @@ def _answer(outcome: object) -> _DictRows:
     return dict_rows(as_fetched(first)) if isinstance(first, Relation) else []
 
 
-def _exact(evidence: Evidence, seen: _Seen) -> Score:
-    """Score 100 where the lists of dicts are equal, of a change those of its eval query."""
+_PARAMETER = re.compile(r"(?<![:\w\\]):\w+(?!:)")
+"""What SQLAlchemy's text() takes for a parameter, in a literal too; EvalBench gives none a value, so it fails."""
+
+
+_SEVERAL = re.compile(r";\s*\S")
+
+
+def _otherwise(evidence: Evidence) -> Score | None:
+    """Return the score, without a value, of what EvalBench runs otherwise than it was run here."""
     if evidence.verdict in _PAST_LIMITS:
-        return _unknown(evidence)
-    if evidence.case.query_type == "ddl":
-        matched = evidence.verdict is Verdict.MATCH
-        return Score(100.0 * matched, f"by the states both leave: {evidence.reason}")
+        return Score(None, f"EvalBench has no such limit: {evidence.reason}")
+    case, gold, parsed = evidence.case, evidence.gold_sql or "", evidence.predicted_parsed
+    sql = evidence.prediction.sql if evidence.prediction is not None and evidence.prediction.sql else ""
+    refused = evidence.verdict is Verdict.BLOCKED or (
+        evidence.guard is not None and not evidence.guard.allowed and evidence.guard.node not in _ENGINE_REFUSES_TOO
+    )
+    why = {
+        "the statement was refused here, and EvalBench has no guard: it runs it": refused and bool(_code(sql)),
+        "EvalBench makes definitions on one database for gold and prediction": case.query_type == "ddl",
+        "EvalBench runs setup_sql on one database for gold and prediction": bool(case.setup_sql),
+        "EvalBench takes a `:name` in it for a parameter": any(map(_PARAMETER.search, (sql, gold))),
+        "it was read out of the answer here, and EvalBench runs the answer as it is": parsed is not None
+        and parsed.sql.strip() != sql.strip(),
+        "EvalBench runs the first statement of it alone": evidence.verdict is Verdict.ERROR
+        and _SEVERAL.search(sql.strip()) is not None,
+        "EvalBench compares the rows of RETURNING, which are not kept here": case.query_type == "dml"
+        and any("returning" in each.lower() for each in (sql, gold)),
+    }
+    return next((Score(None, reason) for reason, holds in why.items() if holds), None)
+
+
+_ENGINE_REFUSES_TOO = frozenset({"unknown_table", "unknown_function"})
+"""Slips that an engine refuses as the guard does; what the parser cannot read an engine may well run."""
+
+
+def _exact(_evidence: Evidence, seen: _Seen) -> Score:
+    """Score 100 where the lists of dicts are equal, of a change those of its eval query."""
     if seen.error:
         return Score(0.0, "Golden or generated query had an error.")
     if seen.gold_eval:
@@ -103,17 +135,13 @@ def _returned(_evidence: Evidence, seen: _Seen) -> Score:
     return Score(100.0 * found, "a line that is no comment" if found else "no line but comments")
 
 
-def _executable(evidence: Evidence, seen: _Seen) -> Score:
+def _executable(_evidence: Evidence, seen: _Seen) -> Score:
     """Score 100 where no error was noted: an empty statement, which is never run, has none."""
-    if evidence.verdict in _PAST_LIMITS:
-        return _unknown(evidence)
     return Score(100.0 * (not seen.error), seen.error or "Generated query was executable.")
 
 
 def _recall(evidence: Evidence, seen: _Seen) -> Score:
     """Score distinct rows found / predicted rows under the name recall, / gold rows under the name precision."""
-    if evidence.verdict in _PAST_LIMITS:
-        return _unknown(evidence)
     common = len(set(map(_hashable, seen.gold)) & set(map(_hashable, seen.predicted)))
     equal = seen.gold == seen.predicted
     recall = 1.0 if equal else common / len(seen.predicted) if seen.predicted else 0.0
@@ -126,15 +154,15 @@ def _recall(evidence: Evidence, seen: _Seen) -> Score:
 
 def _set_match(evidence: Evidence, seen: _Seen) -> Score:
     """Score 100 where EvalBench's comparator says match; of a change the results are empty lists, which are equal."""
-    if evidence.verdict in _PAST_LIMITS:
-        return _unknown(evidence)
     if seen.error:
         return Score(0.0, seen.error)
+    if evidence.case.query_type != "dql":
+        return Score(100.0, "EvalBench compares the rows of the change itself, and there are none on either side")
     execution = last(evidence)
     comparison = dict(execution.others).get("evalbench") if execution is not None else None
     if comparison is not None and comparison.verdict != "undecided":
         return Score(100.0 * (comparison.verdict == "match"), comparison.reason)
-    if evidence.case.query_type == "dql" and _code(seen.sql):
+    if _code(seen.sql):
         return Score(None, comparison.reason if comparison is not None else "not compared under evalbench")
     return Score(100.0 * (not seen.gold), "no rows on either side" if not seen.gold else "no rows where gold has some")
 
@@ -163,15 +191,17 @@ def _regexp(evidence: Evidence, seen: _Seen) -> Score:
     return Score(100.0 * (holds != bool(settings.option(_REGEXP, "invert_results"))), str(found))
 
 
-def _unknown(evidence: Evidence) -> Score:
-    """Return no score: EvalBench knows no such limit, so it has no number to be equal to."""
-    return Score(None, f"EvalBench has no such limit: {evidence.reason}")
+_OF_TEXT = (_returned, _regexp)
+"""Rules that read the answer's text, however it ran."""
 
 
 def _asked(rule: Callable[[Evidence, _Seen], Score], evidence: Evidence, _ask: Ask | None = None) -> Score:
     """Return what a scorer says of a prediction it is asked about."""
     seen = _seen(evidence)
-    return seen if isinstance(seen, Score) else rule(evidence, seen)
+    if isinstance(seen, Score):
+        return seen
+    apart = None if rule in _OF_TEXT else _otherwise(evidence)
+    return rule(evidence, seen) if apart is None else apart
 
 
 def _metric(

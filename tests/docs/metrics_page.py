@@ -44,8 +44,9 @@ judge that has not enough information gives no score. `composite` is 0 for what 
 its part `flagged` is 1 below 0.7. pass@k, pass^k and the pass rate of `--trials` are in scorecard.json,
 and there, as `estimates`, both for every smaller k too: the mean over all choices of k trials, with its interval.""",
     "evalbench": """\
-Scores go from 0 to 100. A `_compat` metric is the number EvalBench 1.20 itself prints, the other one what its
-document says. `consistency` compares the trials of a case (`--trials`). Recall is the share of the gold's rows,
+Scores go from 0 to 100. A `_compat` metric is the number EvalBench 1.20 itself prints for a file of predictions
+(NOOPGenerator), or has no value where EvalBench runs something else; the other one is what its document says.
+`consistency` compares the trials of a case (`--trials`). Recall is the share of the gold's rows,
 precision that of the prediction's (EvalBench has them swapped). A change is compared by the state it leaves.
 Patterns are given as `--metric-option 'evalbench.regexp_matcher.regexp_string_list=["(?i)group by"]'` and match the
 statement with its white space collapsed.""",

@@ -105,7 +105,12 @@ class Maker:
             settings=MetricSettings(options=tuple((options or {}).items())),
             catalog=self.catalog,
         )
-        if guard is not None and guard.allowed and isinstance(asked := self.run(PLANS.ask + str(predicted)), Rows):
+        if (
+            guard is not None
+            and guard.allowed
+            and isinstance(asked := self.run(PLANS.ask + str(predicted)), Rows)
+            and asked.relation.rows
+        ):
             evidence = replace(evidence, plan=PLANS.read(asked.relation))
         expected = self.run(gold)
         if parsed is None or guard is None or predicted is None:

@@ -91,7 +91,10 @@ def main() -> None:
     asked = json.load(sys.stdin)
     find_evalbench()
     said = [
-        {"sqlas": sqlas_scores(pair, asked["columns"]), "evalbench": evalbench_scores(pair, asked["pattern"])}
+        {
+            "sqlas": {} if pair.get("only") == "evalbench" else sqlas_scores(pair, asked["columns"]),
+            "evalbench": evalbench_scores(pair, asked["pattern"]),
+        }
         for pair in asked["pairs"]
     ]
     json.dump(said, sys.stdout)

@@ -86,20 +86,24 @@ def test_a_change_is_scored_by_its_verdict(maker: Maker) -> None:
         ("dml", (((1,),), ((1,),)), Verdict.MATCH, 100.0, 100.0),
         ("dml", (((1,),), ((2,),)), Verdict.MISMATCH, 0.0, 100.0),
         ("dml", ((), ()), Verdict.MISMATCH, 100.0, 100.0),
-        ("ddl", ((), ()), Verdict.MISMATCH, 0.0, 100.0),
-        ("ddl", ((), ()), Verdict.MATCH, 100.0, 100.0),
+        ("ddl", ((), ()), Verdict.MISMATCH, None, None),
+        ("ddl", ((), ()), Verdict.MATCH, None, None),
     ],
 )
 def test_evalbench_compares_a_change_by_its_eval_query(
-    maker: Maker, kind: Any, answers: Any, verdict: Verdict, exact: float, matched: float
+    maker: Maker, kind: Any, answers: Any, verdict: Verdict, exact: float | None, matched: float | None
 ) -> None:
-    """Its own numbers: rows of the eval query where there are some; results of changes are empty lists and equal."""
+    """Its own numbers: rows of the eval query where there are some; results of changes are empty lists and equal.
+
+    Set match looks at those empty lists whatever states the two left. Of definitions there is no number to be equal to.
+    """
     left = [Changed((), (), (Relation((Column("n"),), rows),) if rows else (), 0.0) for rows in answers]
+    state = Comparison("match" if verdict is Verdict.MATCH else "mismatch", "state", "r", "d")
     evidence = replace(
         maker.make("SELECT 1", "SELECT 1"),
         case=Case(id="c", question="?", snapshot="s", query_type=kind),
         verdict=verdict,
-        executions=(Execution("s", left[0], left[1]),),
+        executions=(Execution("s", left[0], left[1], comparison=state, others=(("evalbench", state),)),),
     )
     assert evalbench_compat.EXACT_MATCH.compute(evidence, None).value == exact
     for metric in (evalbench_compat.SET_MATCH, evalbench_compat.RECALL_MATCH, evalbench_compat.EXECUTABLE_SQL):
