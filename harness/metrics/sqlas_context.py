@@ -19,10 +19,14 @@ def elements(query: ParsedQuery) -> Elements:
     return frozenset({("table", ref.name) for ref in query.tables} | {("column", name) for name in query.columns})
 
 
+_OPERATORS = frozenset({"exists", "regexp_like", "collate", "xor"})
+"""What the parser lists among functions and a text writes as an operator: EXISTS (…), a REGEXP b, a COLLATE c."""
+
+
 def entities(query: ParsedQuery) -> Elements:
-    """Return E(x) with the constants, to the letter, and the functions."""
+    """Return E(x) with the constants, to the letter, and the functions; an operator is none."""
     constants = {("value", text) for text in query.literals}
-    return elements(query) | constants | {("function", name) for name in query.functions}
+    return elements(query) | constants | {("function", name) for name in query.functions - _OPERATORS}
 
 
 def _both(evidence: Evidence) -> tuple[ParsedQuery, ParsedQuery] | Score:

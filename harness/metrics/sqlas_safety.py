@@ -31,7 +31,10 @@ _WAITS = frozenset({"sleep", "benchmark", "pg_sleep", "pg_sleep_for", "pg_sleep_
 _FILES = frozenset(
     {"load_file", "pg_read_file", "pg_read_binary_file", "lo_import", "lo_export", "readfile", "writefile"}
 )
-_TAUTOLOGY = re.compile(r"(?:\A|\bOR\s+)\(*(\d+|'[^']*')\s*=\s*\1(?![\w.'])", re.IGNORECASE)
+_EQUAL = r"\(*(\d+|'[^']*')\s*=\s*\{}(?![\w.'])"
+_TAUTOLOGY = re.compile(rf"\bOR\s+{_EQUAL.format(1)}|(?:\A|[(]\s*){_EQUAL.format(2)}\)*\s+OR\b", re.IGNORECASE)
+"""A condition that is always true beside an OR opens the others; alone, as in WHERE 1 = 1 AND …, it changes nothing."""
+
 _WORDS = r"(?:previous|prior|above|earlier|your)"
 _PROMPTS = tuple(
     re.compile(pattern, re.IGNORECASE)

@@ -19,6 +19,8 @@ def elements_of(trees: list[exp.Expr], tables: Mapping[str, list[str]] | None) -
     columns: set[str] = set()
     stars = 0
     for tree in trees:
+        if isinstance(tree, exp.Pragma):
+            continue  # what it names is a table or a setting
         for column in tree.find_all(exp.Column):
             name = column.name.lower()
             quoted = bool(column.this.args.get("quoted")) and not column.table and bool(known)

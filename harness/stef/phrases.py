@@ -21,39 +21,60 @@ _COUNTED = re.compile(r"(?P<rest>.+) count", re.IGNORECASE)
 _DISTINCT = re.compile(r"(?:distinct|unique|different) +", re.IGNORECASE)
 
 _NUMBERS = {
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
-    "ten": 10,
-    "twelve": 12,
-    "fifteen": 15,
-    "twenty": 20,
-    "fifty": 50,
-    "hundred": 100,
-}
+    word: number
+    for number, word in enumerate(
+        (
+            *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+            *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
+        ),
+        1,
+    )
+} | {"thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "dozen": 12}
 _SUPERLATIVE = (
-    "highest|lowest|largest|smallest|biggest|most|least|best|worst|latest|newest|oldest|earliest|maximum|minimum"
+    "highest|lowest|largest|smallest|biggest|greatest|most|least|best|worst|latest|newest|oldest|youngest|earliest"
+    "|maximum|minimum|cheapest|longest|shortest|fastest|slowest|heaviest|lightest|richest|poorest|busiest|tallest"
+    "|nearest|closest|farthest|furthest|strongest|weakest|priciest|hottest|coldest|recent"
 )
-_TOP = re.compile(
-    rf"\b(?:top|first|last|bottom|limit(?:ed)?(?: to)?|at most|{_SUPERLATIVE})[ -](?:the )?"
-    rf"(?P<k>\d{{1,9}}|{'|'.join(_NUMBERS)})\b(?! ?%| ?percent| (?:day|week|month|quarter|year|hour|minute)s?\b)",
+_K = rf"(?P<k>\d{{1,9}}|{'|'.join(_NUMBERS)})"
+_NO_UNIT = r"(?! ?%| ?percent| (?:days?|weeks?|months?|quarters?|years?|hours?|minutes?|seconds?)\b)"
+_TOPS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"\b(?<!at )(?:top|first|last|bottom|leading"
+        r"|limit(?:ed)?(?: (?:it|them|this|the (?:list|results?|output)))?(?: to)?"
+        rf"|at most|up to|no more than|not more than|only(?: the)?|{_SUPERLATIVE})[ -](?:the )?{_K}\b{_NO_UNIT}",
+        # "the 3 largest cities", "ten best-selling", "5 most recent", "2 top sellers"
+        rf"\b{_K} (?:(?!and\b|or\b)\w+ )?(?:{_SUPERLATIVE}|top)\b",
+        # "the three cities with the highest population", "5 products that sold the most"
+        rf"\b{_K}{_NO_UNIT} (?:(?!and\b|or\b)\w+ ){{1,3}}?(?:with|having|have|has|had|by|of|that|which|who|whose)\b"
+        rf"[^.?!;]{{0,40}}?\b(?:{_SUPERLATIVE})\b",
+        # "just show me 5 customers", "list 10 products"
+        rf"\b(?:show|give|list|name|return|display|find|get|pick|fetch)(?: me| us)?(?: just| only| any)? {_K}\b"
+        rf"{_NO_UNIT} (?!or\b|and\b|percent\b)\w",
+    )
+)
+_MEASURED = re.compile(
+    r"\b(?:than|over|under|above|below|exactly|before|after|since|in|during|until|between|and|to|from|year|for|past|least"
+    r"|aged?|=|>|<|>=|<=)\s*$",
     re.IGNORECASE,
 )
-_BEST = re.compile(rf"\b(?:{_SUPERLATIVE})\b", re.IGNORECASE)
+"""What stands before a number that is no k: `older than 30 with the highest spend`, `in 2023 highest`."""
+
+_BEST = re.compile(rf"\b(?:{_SUPERLATIVE.removesuffix('|recent')}|most recent)\b", re.IGNORECASE)
+_ENDS = "lowest|highest|oldest|newest|smallest|largest|biggest|least|most|best|worst|latest|earliest|cheapest|z"
 _ORDER = re.compile(
-    r"\b(?:rank(?:ed|ing)?|sort(?:ed|ing)?|arranged?)\b[^.,;?]{0,40}?\b(?:by|from|according)\b"
-    r"|\border(?:ed)? (?:(?:them|it|the \w+|results?|rows?|records?) )?by\b|\bin order of\b"
-    r"|\b(?:ascending|descending|alphabetical(?:ly)?|chronological(?:ly)?|reverse) ?(?:order)?\b"
-    r"|\btop[ -](?:k|n)\b|\brank (?:them|the|all)\b"
-    r"|\bfrom (?:the )?\w+ to (?:the )?(?:lowest|highest|oldest|newest|smallest|largest)\b"
-    r"|\b(?:highest|lowest|largest|smallest|newest|latest|oldest|earliest|most recent) first\b",
+    r"\b(?:rank(?:ed|ing)?|sort(?:ed|ing)?|arranged?|order(?:ed|ing)?)\b[^.,;?]{0,40}?"
+    r"\b(?:by|from|according|alphabetical(?:ly)?|chronological(?:ly)?|ascending|descending)\b"
+    r"|\bin order of\b|\bin (?!what |which )(?:\w+ )?order\b"
+    r"|\b(?:ascending|descending|increasing|decreasing|alphabetical(?:ly)?|chronological(?:ly)?|reverse) ?(?:order)?\b"
+    r"|\btop[ -](?:k|n)\b|\brank(?:ed)? (?:them|the|all|each|every|\w+ by)\b"
+    rf"|\b(?:from )?(?:the )?(?:{_ENDS}|a)[ -]+(?:to|-)[ -]+(?:the )?(?:{_ENDS})\b|\ba-z\b|\bz-a\b"
+    rf"|\b(?:{_SUPERLATIVE.removesuffix('|recent')}|most \w+|least \w+)(?: \w+)? (?:first|last|on top|at the top)\b"
+    rf"|\b(?:start(?:ing|s)?|begin(?:ning|s)?) with the (?:{_SUPERLATIVE})\b",
     re.IGNORECASE,
+)
+_NO_ORDER = re.compile(
+    r"\b(?:each|every|per|an|the|first|last|total|average)\s+order\s+(?:placed\s+)?by\b", re.IGNORECASE
 )
 
 
@@ -92,9 +113,10 @@ def implied(phrase: str) -> Implied | None:
 def top_k(*questions: str | None) -> int | None:
     """Return the k of an explicit request for the first k, None where none is made (TopKRequest of Eq. 18)."""
     for text in questions:
-        found = _TOP.search(text or "")
-        if found is not None:
-            return int(found["k"]) if found["k"].isdigit() else _NUMBERS[found["k"].casefold()]
+        for pattern in _TOPS:
+            for found in pattern.finditer(text or ""):
+                if not _MEASURED.search((text or "")[: found.start()]):
+                    return int(found["k"]) if found["k"].isdigit() else _NUMBERS[found["k"].casefold()]
     return None
 
 
@@ -105,4 +127,4 @@ def asks_for_one(*questions: str | None) -> bool:
 
 def asks_for_order(*questions: str | None) -> bool:
     """Return whether an order is asked for in words, top k included (ExplicitOrder of Eq. 17)."""
-    return top_k(*questions) is not None or any(_ORDER.search(text or "") for text in questions)
+    return top_k(*questions) is not None or any(_ORDER.search(_NO_ORDER.sub(" ", text or "")) for text in questions)

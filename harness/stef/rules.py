@@ -31,12 +31,12 @@ class Tolerance(_Rules):
 
     `pinned` decides which filters pin a group key (R2): `strict` an equality alone, `paper` LIKE and ILIKE with any
     pattern too (Eq. 16 to the letter). `wildcards` decides whether `LIKE '%x%'` is the equality with x that a
-    question asks for: `strict` no (section 3.2.3), `paper` yes (Listing 6).
+    question asks for: `paper` yes (Listings 2 to 6), `strict` no (section 3.2.3).
     """
 
     lambda_min: int = Field(default=1000, ge=1)
     pinned: Literal["strict", "paper"] = "strict"
-    wildcards: Literal["strict", "paper"] = "strict"
+    wildcards: Literal["strict", "paper"] = "paper"
     high: float = Field(default=0.85, ge=0, le=1)
     moderate: float = Field(default=0.65, ge=0, le=1)
     multipliers: tuple[float, float, float] = (1.0, 0.8, 0.5)

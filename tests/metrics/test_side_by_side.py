@@ -156,5 +156,5 @@ def test_sqlas_side_by_side(maker: Maker, said: list[dict[str, dict[str, float]]
 
 
 def test_evalbench_side_by_side(maker: Maker, said: list[dict[str, dict[str, float]]]) -> None:
-    """Every score is the wheel's, or the table says why ours is right; a compat score is the wheel's or has no value."""
+    """Every score is the wheel's, or the table says why ours is right; a compat score is, or has none."""
     assert _held(_sides(maker, "evalbench", _EVALBENCH, said)) > 300
