@@ -6,10 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from cases.relation import Relation
 from harness.metrics.contract import Ask, Metric
 from harness.metrics.outcomes import Key, both, keys, last, unscorable
 from harness.metrics.pace import NOT_TIMED, pace, paced
 from harness.results.evidence import Evidence, Score
+from harness.results.fetched import as_fetched
 
 _PAPER = "Li et al. 2023 (BIRD)"
 _MINI_DEV = "BIRD mini-dev, evaluation scripts"
@@ -41,7 +43,7 @@ def soft_f1(evidence: Evidence, _ask: Ask | None = None) -> Score:
     found = both(evidence)
     if isinstance(found, Score):
         return found
-    gold, predicted = (list(dict.fromkeys(keys(each.rows))) for each in found)
+    gold, predicted = map(_distinct, found)
     return _scored(list(zip(gold, predicted, strict=False)), gold, predicted)
 
 
@@ -50,7 +52,7 @@ def soft_f1_any_order(evidence: Evidence, _ask: Ask | None = None) -> Score:
     found = both(evidence)
     if isinstance(found, Score):
         return found
-    gold, predicted = (list(dict.fromkeys(keys(each.rows))) for each in found)
+    gold, predicted = map(_distinct, found)
     common = set(gold) & set(predicted)
     ours = [row for row in gold if row not in common]
     theirs = [row for row in predicted if row not in common]
@@ -59,6 +61,17 @@ def soft_f1_any_order(evidence: Evidence, _ask: Ask | None = None) -> Score:
     else:
         rest = list(zip(ours, theirs, strict=False))
     return _scored([*((row, row) for row in common), *rest], gold, predicted)
+
+
+def _distinct(relation: Relation) -> list[Key]:
+    """Return distinct rows in their order, equal as Python's values are: the published script has no tolerance.
+
+    Where a value cannot stand in a set (a list, a document), the script would fail; rows are told apart by value then.
+    """
+    try:
+        return list(dict.fromkeys(as_fetched(relation).rows))
+    except TypeError:
+        return list(dict.fromkeys(keys(relation.rows)))
 
 
 def _scored(pairs: Sequence[tuple[Key, Key]], gold: Sequence[Key], predicted: Sequence[Key]) -> Score:
