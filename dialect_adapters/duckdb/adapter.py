@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dialect_adapters.explaining import PlanRules
     from dialect_adapters.transpile.causes import Difference
     from dialect_adapters.transpile.spelling import Spelling
+    from dialect_adapters.transpile.telling import Telling
 
 
 class DuckdbAdapter:
@@ -68,6 +69,13 @@ class DuckdbAdapter:
         from dialect_adapters.duckdb.spelling import DuckdbSpelling
 
         return DuckdbSpelling()
+
+    @property
+    def telling(self) -> Telling:
+        """Return the engine's own words, for statements of other engines than SQLite."""
+        from dialect_adapters.duckdb.telling import DuckdbTelling
+
+        return DuckdbTelling()
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:

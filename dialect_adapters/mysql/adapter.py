@@ -63,7 +63,10 @@ class MysqlAdapter:
         """Return how MySQL means what other engines write alike."""
         from dialect_adapters.transpile.telling import Habits
 
-        return Habits("mysql", whole_division=False, days_between=False, skips_nulls=False)
+        return Habits(
+            "mysql", whole_division=False, days_between=False, skips_nulls=False, trims_letters=False,
+            counts_from_end=False, iso_weeks=False, truth_words=False,
+        )  # fmt: skip
 
     @property
     def telling(self) -> Telling:

@@ -21,6 +21,10 @@ class MysqlTelling:
     ordered_lists = True
     null_words = False
     limit_in = False
+    trims_letters = False
+    counts_from_end = False
+    moment_text = False
+    folds_all = True
 
     def day(self, value: str) -> str:
         """Return the day."""
@@ -85,9 +89,16 @@ class MysqlTelling:
         return f"(LOWER({value}) LIKE LOWER({written}))" if folded else f"({value} LIKE {written})"
 
     def whole(self, value: str, *, text: bool) -> str:
-        """Return an integer: a cast rounds numbers."""
-        del text
-        return f"CAST({value} AS SIGNED)"
+        """Return an integer: a cast alone rounds a double half to even."""
+        return f"CAST({value} AS SIGNED)" if text else f"CAST({self.rounded(value, '0')} AS SIGNED)"
+
+    def evened(self, value: str, digits: int) -> str:
+        """Return a double rounded half to even, as it is here."""
+        return f"ROUND({self.real(value)}, {digits})"
+
+    def fold(self, value: str, *, upper: bool) -> str:
+        """Return a text in one case."""
+        return f"{'UPPER' if upper else 'LOWER'}({value})"
 
     def real(self, value: str) -> str:
         """Return a double."""

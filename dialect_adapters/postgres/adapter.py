@@ -67,7 +67,10 @@ class PostgresAdapter:
         """Return how Postgres means what other engines write alike."""
         from dialect_adapters.transpile.telling import Habits
 
-        return Habits("postgres", whole_division=True, days_between=True, skips_nulls=True)
+        return Habits(
+            "postgres", whole_division=True, days_between=True, skips_nulls=True, trims_letters=True,
+            counts_from_end=True, iso_weeks=True, truth_words=True,
+        )  # fmt: skip
 
     @property
     def telling(self) -> Telling:

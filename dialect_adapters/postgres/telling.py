@@ -20,6 +20,10 @@ class PostgresTelling:
     ordered_lists = True
     null_words = True
     limit_in = True
+    trims_letters = True
+    counts_from_end = True
+    moment_text = True
+    folds_all = True
 
     def day(self, value: str) -> str:
         """Return the day."""
@@ -76,6 +80,16 @@ class PostgresTelling:
         """Return an integer: a double would round half to even."""
         return f"CAST({value} AS BIGINT)" if text else f"CAST(ROUND(CAST({value} AS NUMERIC)) AS BIGINT)"
 
+    def evened(self, value: str, digits: int) -> str:
+        """Return a double rounded half to even, as it is here without digits."""
+        if digits == 0:
+            return f"ROUND({self.real(value)})"
+        return f"(ROUND({self.real(value)} * 1e{digits}) / 1e{digits})"
+
+    def fold(self, value: str, *, upper: bool) -> str:
+        """Return a text in one case."""
+        return f"{'UPPER' if upper else 'LOWER'}({value})"
+
     def real(self, value: str) -> str:
         """Return a double."""
         return f"CAST({value} AS DOUBLE PRECISION)"
@@ -106,7 +120,7 @@ class PostgresTelling:
 
     def ends(self, value: str, count: str, *, left: bool) -> str:
         """Return a text's first or last characters; a negative count would leave some out."""
-        return f"{'LEFT' if left else 'RIGHT'}({value}, GREATEST({count}, 0))"
+        return f"{'LEFT' if left else 'RIGHT'}({value}, GREATEST(CAST({count} AS INTEGER), 0))"
 
     def extreme(self, one: str, other: str, *, greatest: bool) -> str:
         """Return the greater or lesser value."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+_UNKNOWN = "abs(-9223372036854775807 - 1)"
+"""Ends in an error: there is no such number."""
+
 _FIELDS = frozenset("YmdHMSjw%")
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _WHOLE = re.compile(r"-?\d+")
@@ -19,6 +22,10 @@ class SqliteTelling:
     ordered_lists = False
     null_words = True
     limit_in = True
+    trims_letters = True
+    counts_from_end = False
+    moment_text = True
+    folds_all = False
 
     def day(self, value: str) -> str:
         """Return the day."""
@@ -97,13 +104,31 @@ class SqliteTelling:
         """Return an integer: a cast alone would cut."""
         return f"CAST({value} AS INTEGER)" if text else f"CAST(ROUND({value}) AS INTEGER)"
 
+    def evened(self, value: str, digits: int) -> str:
+        """Return a double rounded half to even: a half is told by what is left behind the point."""
+        power = f"1e{digits}"
+        scaled = f"({value} * {power})" if digits else f"({value})"
+        half = f"ABS({scaled} - CAST({scaled} AS INTEGER)) = 0.5"
+        found = f"(CASE WHEN {half} THEN 2.0 * ROUND({scaled} / 2.0) ELSE ROUND({scaled}) END)"
+        return f"({found} / {power})" if digits else found
+
+    def fold(self, value: str, *, upper: bool) -> str:
+        """Return a text in one case; a letter beyond ASCII ends in an error instead of the same letter."""
+        call = "UPPER" if upper else "LOWER"
+        strange = f"{value} GLOB '*[^' || char(1) || '-' || char(127) || ']*'"
+        return f"(CASE WHEN {strange} THEN {_UNKNOWN} ELSE {call}({value}) END)"
+
     def real(self, value: str) -> str:
         """Return a double."""
         return f"CAST({value} AS REAL)"
 
     def rounded(self, value: str, digits: str) -> str:
         """Return a rounded number."""
-        return f"ROUND({value}, {digits})"
+        if not digits.startswith("-"):
+            return f"ROUND({value}, {digits})"
+        return (
+            f"(ROUND(CAST({value} AS REAL) / 1e{digits[1:]}) * 1e{digits[1:]})"  # digits before the point count as none
+        )
 
     def text(self, value: str) -> str:
         """Return text."""
@@ -129,7 +154,8 @@ class SqliteTelling:
         """Return a text's first or last characters."""
         if left:
             return f"SUBSTR({value}, 1, {count})"
-        return f"(CASE WHEN {count} > 0 THEN SUBSTR({value}, -({count})) ELSE '' END)"
+        none = f"{value} IS NOT NULL AND {count} IS NOT NULL"
+        return f"(CASE WHEN {count} > 0 THEN SUBSTR({value}, -({count})) WHEN {none} THEN '' END)"
 
     def extreme(self, one: str, other: str, *, greatest: bool) -> str:
         """Return the greater or lesser value."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
@@ -10,7 +11,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 
 from cases.relation import Kind
-from cases.snapshot import Snapshot
+from cases.snapshot import ColumnDef, Snapshot
 from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.telling import Habits
 
@@ -20,8 +21,24 @@ KIND = "kind"
 GROUPED = "grouped"
 """Set on an output column that an aggregate is part of."""
 
+NUMBER = "number"
+"""Where the meta says how a number is held: `whole`, `exact` (a decimal), `double`; absent where that is not known."""
+
+SCALE = "scale"
+"""Where the meta says how many digits an exact number has behind the point; absent where that is not known."""
+
+_MORE_DIGITS = 4
+"""How many digits MySQL gives a quotient or an average beyond those of what is divided."""
+
+WHOLE, EXACT, DOUBLE = "whole", "exact", "double"
+
 INT, REAL, TEXT, BOOL, DATE, MOMENT, SPAN, OTHER = "int", "real", "text", "bool", "date", "moment", "span", "other"
 
+MEASURES = 2
+"""A decimal's precision and scale."""
+
+_INTERVALS = re.compile(r"\bINTERVAL\s*'([^']*)'|'([^']*)'\s*::\s*INTERVAL\b", re.IGNORECASE)
+_PLAIN_INTERVAL = re.compile(r"\s*[+-]?\d+(\s*[a-z]+)?\s*", re.IGNORECASE)
 _TYPES: Mapping[Kind, str] = {
     Kind.BOOL: "BOOLEAN",
     Kind.INT: "BIGINT",
@@ -50,6 +67,11 @@ def read_common(sql: str, snapshot: Snapshot, habits: Habits) -> exp.Expr:
     Raises:
         Refused: it is no single query, names what the snapshot does not define, or cannot be read.
     """
+    strange = [
+        text for found in _INTERVALS.findall(sql) for text in found if text and not _PLAIN_INTERVAL.fullmatch(text)
+    ]
+    if strange:
+        raise Refused(f"the interval '{strange[0]}'")  # the parser would leave words of it out
     try:
         found = [one for one in parse(sql, dialect=habits.grammar) if one is not None]
     except SqlglotError as error:
@@ -61,7 +83,7 @@ def read_common(sql: str, snapshot: Snapshot, habits: Habits) -> exp.Expr:
     for select in tree.find_all(exp.Select):
         _plain_order(select)
     schema: dict[str, object] = {
-        table.name.lower(): {one.name.lower(): _type(one.kind) for one in table.columns} for table in snapshot.tables
+        table.name.lower(): {one.name.lower(): _type(one) for one in table.columns} for table in snapshot.tables
     }
     if not schema:
         raise Refused("its tables are made by scripts alone")
@@ -74,11 +96,123 @@ def read_common(sql: str, snapshot: Snapshot, habits: Habits) -> exp.Expr:
             tree = annotate_types(tree, schema=schema, dialect=habits.grammar)
     except (SqlglotError, KeyError, AttributeError, TypeError, ValueError) as error:
         raise Refused(f"its names cannot be resolved: {str(error).splitlines()[0][:200]}") from None
+    _measure(tree, habits)
     for node in tree.walk():
         node.meta.setdefault(KIND, _kind(node))
         if isinstance(node, exp.Alias) and node.find(exp.AggFunc) is not None:
             node.meta[GROUPED] = True
     return tree
+
+
+def number(node: exp.Expr) -> str | None:
+    """Return how a node's number is held, None where it is not known."""
+    found: str | None = node.meta.get(NUMBER)
+    return found
+
+
+def _measure(node: exp.Expr, habits: Habits) -> None:
+    """Find how every number is held, from the leaves up: engines round a double and a decimal in different ways."""
+    for child in node.iter_expressions():
+        _measure(child, habits)
+    found = _held(node, habits)
+    if found is not None:
+        node.meta[NUMBER] = found
+    digits = _scale(node)
+    if digits is not None:
+        node.meta[SCALE] = digits
+
+
+def _scale(node: exp.Expr) -> int | None:
+    """Return how many digits an exact number has behind the point, given its parts."""
+    if isinstance(node, exp.Literal):
+        return len(node.name.partition(".")[2]) if number(node) in (WHOLE, EXACT) else None
+    if number(node) == WHOLE:
+        return 0
+    if number(node) != EXACT:
+        return None
+    if isinstance(node, (exp.Column, exp.Cast)):
+        sizes = node.type.expressions if node.type is not None else []
+        return int(sizes[1].this.name) if len(sizes) == MEASURES else 0 if sizes else None
+    numbers = _numbers(node)
+    parts: list[int] = [part.meta[SCALE] for part in numbers if SCALE in part.meta]
+    if not parts or len(parts) < len(numbers):
+        return None
+    if isinstance(node, exp.Mul):
+        return sum(parts)
+    if isinstance(node, (exp.Div, exp.Avg)):
+        return parts[0] + _MORE_DIGITS
+    return None if isinstance(node, exp.Round) else max(parts)
+
+
+def _numbers(node: exp.Expr) -> list[exp.Expr]:
+    """Return the parts that make a node's number."""
+    if isinstance(node, exp.Case):
+        other = node.args.get("default")
+        return [*(one.args["true"] for one in node.args["ifs"]), *([other] if other is not None else [])]
+    if isinstance(node, exp.If):
+        return [one for one in (node.args["true"], node.args.get("false")) if one is not None]
+    if isinstance(node, exp.Select):
+        return list(node.expressions[:1])
+    return [one for one in node.iter_expressions() if number(one) is not None]
+
+
+def _held(node: exp.Expr, habits: Habits) -> str | None:
+    """Return how one number is held, given its parts."""
+    if isinstance(node, exp.Literal):
+        if node.is_string:
+            return None
+        return WHOLE if node.name.isdigit() else DOUBLE if "e" in node.name.lower() else EXACT
+    if isinstance(node, (exp.Column, exp.Cast)):
+        return _held_as(node.type.this if node.type is not None else None)
+    if isinstance(
+        node, (exp.Neg, exp.Paren, exp.Abs, exp.Min, exp.Max, exp.Alias, exp.Subquery, exp.Filter, exp.Window)
+    ):
+        return _widest([node.this])
+    if isinstance(node, exp.Sub) and all(_kind(side) == DATE for side in (node.this, node.expression)):
+        return WHOLE if habits.days_between else None
+    if isinstance(node, (exp.Add, exp.Sub, exp.Mul, exp.Mod)):
+        return _widest([node.this, node.expression])
+    if isinstance(node, exp.Div):
+        found = _widest([node.this, node.expression])
+        return EXACT if found == WHOLE and not habits.whole_division else found
+    if isinstance(node, (exp.Avg, exp.Sum)):
+        found = _widest([node.this])
+        return EXACT if found == WHOLE else found
+    if isinstance(node, (exp.Count, exp.Length, exp.Extract, exp.IntDiv, exp.RowNumber, exp.Rank, exp.DenseRank)):
+        return WHOLE
+    if isinstance(node, (exp.Coalesce, exp.Greatest, exp.Least)):
+        return _widest([node.this, *node.expressions])
+    if isinstance(node, (exp.Nullif, exp.Round, exp.Floor, exp.Ceil)):
+        return _widest([node.this])
+    if isinstance(node, exp.Distinct):
+        return _widest(node.expressions)
+    if isinstance(node, exp.Case):
+        other = [node.args["default"]] if node.args.get("default") is not None else []
+        return _widest([*(one.args["true"] for one in node.args["ifs"]), *other])
+    if isinstance(node, exp.If):
+        other = [node.args["false"]] if node.args.get("false") is not None else []
+        return _widest([node.args["true"], *other])
+    if isinstance(node, exp.Select):
+        return _widest(node.expressions[:1])
+    counts = isinstance(node, exp.Func) and node.type is not None and node.type.this in exp.DataType.INTEGER_TYPES
+    return WHOLE if counts else None
+
+
+def _held_as(held: exp.DType | None) -> str | None:
+    """Return how a type holds its numbers."""
+    if held in exp.DataType.INTEGER_TYPES:
+        return WHOLE
+    if held in (exp.DType.DECIMAL, exp.DType.UDECIMAL, exp.DType.BIGDECIMAL):
+        return EXACT
+    return DOUBLE if held in (exp.DType.FLOAT, exp.DType.DOUBLE) else None
+
+
+def _widest(parts: Sequence[exp.Expr]) -> str | None:
+    """Return how the number is held that several are made to; NULL is none of them."""
+    found = {number(part) for part in parts if not isinstance(part, exp.Null)}
+    if None in found or not found:
+        return None
+    return DOUBLE if DOUBLE in found else EXACT if EXACT in found else WHOLE
 
 
 def kind(node: exp.Expr) -> str:
@@ -158,9 +292,11 @@ def _missing(key: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _type(kind: Kind) -> str:
+def _type(column: ColumnDef) -> str:
     """Return sqlglot's name of a column's type."""
-    return _TYPES.get(kind, "UNKNOWN")
+    name = _TYPES.get(column.kind, "UNKNOWN")
+    sized = column.kind is Kind.DECIMAL and column.precision is not None
+    return f"{name}({column.precision}, {column.scale or 0})" if sized else name
 
 
 def _kind(node: exp.Expr) -> str:

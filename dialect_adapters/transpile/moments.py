@@ -115,6 +115,8 @@ def _part(hand: Hand, inner: exp.Expr, name: str) -> exp.Expr:
     """Return one part of a moment."""
     if kind(inner) == SPAN:
         raise Refused(f"{name} of an interval")
+    if name == "week" and not hand.habits.iso_weeks:
+        raise Refused("the week of MySQL, which begins on Sunday")
     said = hand.tell.part(hand.said(inner), name) if name in _PARTS else None
     if said is None:
         raise Refused(f"EXTRACT({name}) is not written for this engine")
@@ -131,6 +133,10 @@ def _formatted(hand: Hand, node: exp.Expr) -> exp.Expr:
     pattern = node.args["format"]
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise Refused("a pattern of a date that is computed")
+    if kind(node.this) not in _TIMED:
+        raise Refused("a pattern of what is no date")
+    if hand.habits.truth_words and re.search(r"[A-Za-z0-9\"\\]", re.sub(r"%.", "", pattern.name)):
+        raise Refused(f"the pattern '{pattern.name}' of a date")  # Postgres reads these letters, the parser did not
     said = hand.tell.formatted(hand.said(node.this), pattern.name)
     if said is None:
         raise Refused(f"the pattern '{pattern.name}' of a date")
@@ -140,6 +146,8 @@ def _formatted(hand: Hand, node: exp.Expr) -> exp.Expr:
 def _days(hand: Hand, node: exp.Expr) -> exp.Expr:
     """Return DATEDIFF: days between two dates, whatever the hour."""
     one, other = (hand.tell.day(hand.said(side)) for side in (node.this, node.expression))
+    if "'0000-" in one + other:
+        raise Refused("days since the year 0, which not every engine has")
     return hand.made(hand.tell.days(one, other), INT)
 
 

@@ -9,12 +9,32 @@ from sqlglot import exp
 
 from dialect_adapters.transpile import moments, texts
 from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.common import BOOL, DATE, GROUPED, INT, KIND, MOMENT, OTHER, REAL, SPAN, TEXT, kind
+from dialect_adapters.transpile.common import (
+    BOOL,
+    DATE,
+    DOUBLE,
+    EXACT,
+    GROUPED,
+    INT,
+    KIND,
+    MOMENT,
+    NUMBER,
+    OTHER,
+    REAL,
+    SCALE,
+    SPAN,
+    TEXT,
+    WHOLE,
+    kind,
+    number,
+)
 from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.retold_suspects import about_retold
 from dialect_adapters.transpile.telling import Habits, Telling
+from dialect_adapters.transpile.texts import counted
 from dialect_adapters.transpile.writing import MOST_WRITTEN
 
+MOST_DIGITS = 15
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 _NAMED = {"now": exp.CurrentTimestamp, "curdate": exp.CurrentDate}
 _ALIKE: tuple[type[exp.Expr], ...] = (
@@ -33,7 +53,7 @@ _ALIKE: tuple[type[exp.Expr], ...] = (
 
 _KNOWN = frozenset((
     "this", "expression", "expressions", "unit", "to", "format", "decimals", "substr", "start", "length", "separator",
-    "negate", "typed", "safe", "coalesce", "ignore_nulls", "big_int", "date_part_boundary",
+    "negate", "typed", "safe", "replacement", "coalesce", "ignore_nulls", "big_int", "date_part_boundary",
 ))  # fmt: skip
 """What the nodes that are replaced are read for; anything else they hold would be lost."""
 
@@ -86,6 +106,8 @@ class Retelling:
                 new = self._left_over(node, refusal)
         if new is None or new is node:
             return node
+        if NUMBER in node.meta:
+            new.meta.setdefault(NUMBER, node.meta[NUMBER])
         if node.parent is not None:
             node.replace(new)
         return new
@@ -153,7 +175,12 @@ class Retelling:
         raise Refused(f"function {name}() is not written for other engines")
 
     def _truth(self, node: exp.Expr) -> exp.Expr | None:
-        """Make both sides of a comparison truth, or both numbers."""
+        """Make both sides of a comparison truth, or both numbers; one within another stands in parentheses."""
+        for side in (node.this, node.expression):
+            if isinstance(side, _COMPARED):
+                apart = exp.paren(side.copy(), copy=False)
+                apart.meta[KIND] = BOOL
+                side.replace(apart)
         for one, other, name in ((node.this, node.expression, "expression"), (node.expression, node.this, "this")):
             if kind(one) == BOOL and isinstance(other, exp.Literal) and other.name in ("0", "1") and self.tell.booleans:
                 node.set(name, exp.Boolean(this=other.name == "1"))
@@ -232,18 +259,35 @@ def _cast(hand: Retelling, node: exp.Expr) -> exp.Expr:
     if name == MOMENT:
         return hand.made(hand.tell.moment(said), MOMENT)
     if name == INT:
-        made = said if kind(inner) == INT else hand.tell.whole(said, text=kind(inner) in (TEXT, OTHER))
-        return hand.made(made if kind(inner) != BOOL else _counted(said), INT)
+        return hand.made(_as_integer(hand, inner, said), INT)
     if name == REAL:
         sizes = [one.this.name for one in to.expressions]
         exact = to.is_type(exp.DType.DECIMAL) and len(sizes) == 2
+        if exact and number(inner) == DOUBLE and hand.habits.whole_division is False:
+            raise Refused("a double cast to a decimal")
         real = hand.tell.real(said)
         return hand.made(hand.tell.rounded(real, sizes[1]) if exact else real, REAL)
     if name == TEXT:
         if to.expressions:
             raise Refused("a cast that may cut a text")
-        return hand.made(said if kind(inner) == TEXT else hand.tell.text(said), TEXT)
+        return hand.made(texts.as_text(hand, inner), TEXT)
     raise Refused(f"a cast to {to.sql()}")
+
+
+def _as_integer(hand: Retelling, inner: exp.Expr, said: str) -> str:
+    """Return a value cast to an integer: a double is rounded half to even, a decimal half away from zero."""
+    if kind(inner) == INT:
+        return said
+    if kind(inner) == BOOL:
+        return counted(said)
+    if kind(inner) == TEXT:
+        return hand.tell.whole(said, text=True)
+    held = number(inner)
+    if held == DOUBLE:
+        return hand.tell.whole(hand.tell.evened(said, 0), text=False)
+    if held is None:
+        raise Refused("a cast to an integer of a number of which it is not known how it is held")
+    return hand.tell.whole(said, text=False)
 
 
 def _cast_kind(to: exp.DataType) -> str:
@@ -259,20 +303,27 @@ def _cast_kind(to: exp.DataType) -> str:
     return TEXT if to.this in exp.DataType.TEXT_TYPES else OTHER
 
 
-def _counted(said: str) -> str:
-    """Return a truth value as a number."""
-    return f"(CASE WHEN {said} THEN 1 WHEN NOT {said} THEN 0 END)"
-
-
 def _divided(hand: Retelling, node: exp.Expr) -> exp.Expr:
     """Write a division: whole where the source's is."""
     one, other = hand.said(node.this), hand.said(node.expression)
     sides = {kind(node.this), kind(node.expression)}
+    if isinstance(node, exp.IntDiv) and sides != {INT}:
+        raise Refused("a whole division of what are no integers")
     if isinstance(node, exp.IntDiv) or (hand.habits.whole_division and sides == {INT}):
         return hand.made(hand.tell.divided(one, other), INT)
     if hand.habits.whole_division and sides <= {INT, OTHER}:
         raise Refused("a division that may be whole or not")
-    return hand.made(f"({hand.tell.real(one)} / NULLIF({other}, 0))", REAL)
+    exact = f"({hand.tell.real(one)} / NULLIF({other}, 0))"
+    return hand.made(_cut(hand, node, exact), REAL)
+
+
+def _cut(hand: Retelling, node: exp.Expr, said: str) -> str:
+    """Return a quotient or average with the digits that the source's engine gives it: MySQL's decimals have few."""
+    if hand.habits.whole_division or number(node) != EXACT:
+        return said
+    if SCALE not in node.meta:
+        raise Refused("a quotient of which it is not known how many digits it has")
+    return hand.tell.rounded(said, str(node.meta[SCALE]))
 
 
 def _average(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
@@ -282,13 +333,17 @@ def _average(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
         inner = inner.expressions[0]
     inner.replace(hand.made(hand.tell.real(hand.said(inner)), REAL))
     node.meta[KIND] = REAL
-    return None
+    if isinstance(node.parent, (exp.Window, exp.Filter)):
+        return None
+    said = hand.said(node)
+    cut = _cut(hand, node, said)
+    return hand.made(cut, REAL) if cut != said else None
 
 
 def _sum(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
     """Write a sum; truth is counted."""
     if kind(node.this) == BOOL:
-        node.set("this", hand.made(_counted(hand.said(node.this)), INT))
+        node.set("this", hand.made(counted(hand.said(node.this)), INT))
     if kind(node.this) in (DATE, MOMENT, SPAN):
         raise Refused("a sum of dates")
     node.meta[KIND] = INT if kind(node.this) == INT else REAL
@@ -331,12 +386,27 @@ def _extreme(hand: Retelling, node: exp.Expr) -> exp.Expr:
 
 def _round(hand: Retelling, node: exp.Expr) -> exp.Expr:
     """Write ROUND."""
-    digits = node.args.get("decimals")
-    value = hand.said(node.this)
-    if kind(node.this) == INT and digits is None:
-        whole: exp.Expr = node.this
-        return whole
-    return hand.made(hand.tell.rounded(value, hand.said(digits) if digits is not None else "0"), REAL)
+    value, held, digits = hand.said(node.this), number(node.this), _digits(node.args.get("decimals"))
+    if held == WHOLE and digits >= 0:
+        return hand.made(value, INT)
+    if held is None:
+        raise Refused("ROUND of a number of which it is not known how it is held")
+    if held == DOUBLE:
+        if digits < 0:
+            raise Refused("ROUND of a double before the point")
+        return hand.made(hand.tell.evened(value, digits), REAL)
+    return hand.made(hand.tell.rounded(value, str(digits)), INT if held == WHOLE else REAL)
+
+
+def _digits(node: exp.Expr | None) -> int:
+    """Return how many digits are asked for, which must be a constant."""
+    if node is None:
+        return 0
+    inner = node.unnest()
+    sign, inner = (-1, inner.this) if isinstance(inner, exp.Neg) else (1, inner)
+    if isinstance(inner, exp.Literal) and inner.name.isdigit() and int(inner.name) < MOST_DIGITS:
+        return sign * int(inner.name)
+    raise Refused("ROUND to a computed number of digits")
 
 
 def _same(hand: Retelling, node: exp.Expr) -> exp.Expr:
@@ -365,18 +435,37 @@ def _within(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _product(_hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+def _sum_of_numbers(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Keep a sum; truth is counted."""
+    for side in (node.this, node.expression):
+        if kind(side) == BOOL:
+            side.replace(hand.made(counted(hand.said(side)), INT))
+    return None
+
+
+def _joined_truth(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Keep AND, OR and NOT; a number is true where it is not 0."""
+    for side in (node.this, node.args.get("expression")):
+        if side is not None and kind(side) in (INT, REAL):
+            side.replace(hand.made(f"({hand.said(side)} <> 0)", BOOL))
+    return None
+
+
+def _product(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
     """Keep a product; one of an interval is an interval."""
+    _sum_of_numbers(hand, node)
     if SPAN in (kind(node.this), kind(node.expression)):
         node.meta[KIND] = SPAN
     return None
 
 
-def _remainder(_hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+def _remainder(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
     """Keep the remainder of integers."""
     if {kind(node.this), kind(node.expression)} - {INT}:
         raise Refused("a remainder of what are no integers")
-    return None
+    if isinstance(node.expression, exp.Literal) and node.expression.name != "0":
+        return None
+    return hand.made(f"({hand.said(node.this)} % NULLIF({hand.said(node.expression)}, 0))", INT)
 
 
 def _paren(_hand: Retelling, node: exp.Expr) -> exp.Expr | None:
@@ -405,6 +494,11 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[Retelling, exp.Expr], exp.Expr | Non
     exp.Between: _between,
     exp.In: _within,
     exp.Mul: _product,
+    exp.Add: _sum_of_numbers,
+    exp.Sub: _sum_of_numbers,
+    exp.And: _joined_truth,
+    exp.Or: _joined_truth,
+    exp.Not: _joined_truth,
     exp.Mod: _remainder,
     exp.Paren: _paren,
 }

@@ -12,13 +12,20 @@ class Habits:
     """How the source engine means what every engine writes alike.
 
     `whole_division`: an integer by an integer is whole. `days_between`: one date minus another is a number of days.
-    `skips_nulls`: CONCAT leaves NULL out. `grammar`: sqlglot's name of its grammar.
+    `skips_nulls`: CONCAT leaves NULL out. `trims_letters`: TRIM takes any of several letters, else the text they make.
+    `counts_from_end`: LEFT and RIGHT of a negative number leave so many characters out, else they give none.
+    `iso_weeks`: the week of EXTRACT is ISO's. `truth_words`: truth is 'true' as text, else a number.
+    `grammar`: sqlglot's name of its grammar.
     """
 
     grammar: str
     whole_division: bool
     days_between: bool
     skips_nulls: bool
+    trims_letters: bool
+    counts_from_end: bool
+    iso_weeks: bool
+    truth_words: bool
 
 
 @runtime_checkable
@@ -47,6 +54,14 @@ class Telling(Protocol):
     """Whether NULLS FIRST and LAST can be said; else NULL is the least of all values."""
     limit_in: bool
     """Whether IN takes a subquery with LIMIT."""
+    trims_letters: bool
+    """Whether TRIM takes any of several letters."""
+    counts_from_end: bool
+    """Whether LEFT and RIGHT of a negative number leave so many characters out."""
+    moment_text: bool
+    """Whether a moment's text has as many digits of a second as it needs."""
+    folds_all: bool
+    """Whether LOWER and UPPER know letters beyond ASCII."""
 
     def day(self, value: str) -> str:
         """Return the day of a date, moment or ISO text."""
@@ -99,7 +114,15 @@ class Telling(Protocol):
         ...
 
     def whole(self, value: str, *, text: bool) -> str:
-        """Return a number rounded to an integer, or the integer a text holds."""
+        """Return an exact number rounded half away from zero to an integer, or the integer a text starts with."""
+        ...
+
+    def evened(self, value: str, digits: int) -> str:
+        """Return a double rounded half to even, at so many digits behind the point."""
+        ...
+
+    def fold(self, value: str, *, upper: bool) -> str:
+        """Return a text in one case; where letters beyond ASCII are not known, a text with any is an error."""
         ...
 
     def real(self, value: str) -> str:
@@ -107,7 +130,7 @@ class Telling(Protocol):
         ...
 
     def rounded(self, value: str, digits: str) -> str:
-        """Return a number rounded half away from zero."""
+        """Return an exact number rounded half away from zero; the digits are an integer constant."""
         ...
 
     def text(self, value: str) -> str:

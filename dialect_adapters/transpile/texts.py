@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from dialect_adapters.transpile.common import BOOL, INT, KIND, TEXT, kind
+from dialect_adapters.transpile.common import BOOL, DATE, INT, KIND, MOMENT, TEXT, kind
 from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.moments import Hand
 
@@ -22,21 +22,55 @@ def _like(hand: Hand, node: exp.Expr) -> exp.Expr:
     return hand.made(f"(NOT {said})" if node.args.get("negate") else said, BOOL)
 
 
-def _case(_hand: Hand, node: exp.Expr) -> exp.Expr | None:
-    """Write LOWER and UPPER of a constant as the constant they give."""
-    inner = node.this
-    if not (isinstance(inner, exp.Literal) and inner.is_string and inner.name.isascii()):
+def _case(hand: Hand, node: exp.Expr) -> exp.Expr | None:
+    """Write LOWER and UPPER, of a constant as the constant they give."""
+    inner, upper = node.this, isinstance(node, exp.Upper)
+    if isinstance(inner, exp.Literal) and inner.is_string and inner.name.isascii():
+        literal = exp.Literal.string(inner.name.upper() if upper else inner.name.lower())
+        literal.meta[KIND] = TEXT
+        return literal
+    if hand.tell.folds_all or _held_against_ascii(node):
         return None
-    literal = exp.Literal.string(inner.name.lower() if isinstance(node, exp.Lower) else inner.name.upper())
-    literal.meta[KIND] = TEXT
-    return literal
+    return hand.made(hand.tell.fold(hand.said(inner), upper=upper), TEXT)
+
+
+def _held_against_ascii(node: exp.Expr) -> bool:
+    """Return whether a text is only compared with constants of ASCII, which other letters never equal."""
+    parent = node.parent
+    if not isinstance(parent, (exp.EQ, exp.NEQ, exp.Like, exp.ILike, exp.In)):
+        return False
+    others = [one for one in parent.iter_expressions() if one is not node]
+    return all(isinstance(one, exp.Literal) and one.is_string and one.name.isascii() for one in others)
+
+
+def counted(said: str) -> str:
+    """Return a truth value as a number."""
+    return f"(CASE WHEN {said} THEN 1 WHEN NOT {said} THEN 0 END)"
+
+
+def as_text(hand: Hand, node: exp.Expr) -> str:
+    """Return a value's text; raises Refused for numbers with a fraction, which each engine spells in its own way."""
+    said, found = hand.said(node), kind(node)
+    if found == TEXT or isinstance(node, exp.Null):
+        return said
+    if found == BOOL and not hand.habits.truth_words:
+        return hand.tell.text(counted(said))
+    if found == BOOL:
+        return f"(CASE WHEN {said} THEN 'true' WHEN NOT {said} THEN 'false' END)"
+    if found == MOMENT and not (hand.habits.truth_words and hand.tell.moment_text):
+        raise Refused("the text of a moment, whose fraction each engine spells in its own way")
+    if found in (INT, DATE, MOMENT):
+        return hand.tell.text(said)
+    raise Refused("the text of a number with a fraction, which each engine spells in its own way")
 
 
 def _joined(hand: Hand, node: exp.Expr) -> exp.Expr:
     """Write CONCAT and ||: NULL is left out, or makes the whole NULL."""
     parts = node.expressions if isinstance(node, exp.Concat) else [node.this, node.expression]
     skips = isinstance(node, exp.Concat) and hand.habits.skips_nulls
-    texts = [hand.said(one) if kind(one) == TEXT else hand.tell.text(hand.said(one)) for one in parts]
+    if skips and any(kind(one) == BOOL for one in parts):
+        raise Refused("truth within CONCAT")
+    texts = [as_text(hand, one) for one in parts]
     return hand.made(hand.tell.concat([f"COALESCE({text}, '')" if skips else text for text in texts]), TEXT)
 
 
@@ -62,18 +96,52 @@ def _position(hand: Hand, node: exp.Expr) -> exp.Expr:
 
 
 def _ends(hand: Hand, node: exp.Expr) -> exp.Expr:
-    """Write LEFT and RIGHT."""
-    left = isinstance(node, exp.Left)
-    return hand.made(hand.tell.ends(hand.said(node.this), hand.said(node.expression), left=left), TEXT)
+    """Write LEFT and RIGHT: a negative number leaves so many characters out, or gives none."""
+    left, text, given = isinstance(node, exp.Left), hand.said(node.this), node.expression.unnest()
+    count = hand.said(given)
+    found = hand.tell.ends(text, count, left=left)
+    if isinstance(given, exp.Literal) or (hand.habits.counts_from_end and hand.tell.counts_from_end):
+        return hand.made(found, TEXT)
+    negative = "0"
+    if hand.habits.counts_from_end:
+        rest = f"({hand.tell.length(text)} + {count})"
+        negative = f"(CASE WHEN {rest} > 0 THEN {rest} ELSE 0 END)"
+    other = hand.tell.ends(text, negative, left=left)
+    return hand.made(f"(CASE WHEN {count} < 0 THEN {other} ELSE {found} END)", TEXT)
 
 
-def _substring(_hand: Hand, node: exp.Expr) -> exp.Expr | None:
-    """Keep SUBSTRING from a place within the text; engines differ on every other."""
-    start = node.args.get("start")
+def _substring(hand: Hand, node: exp.Expr) -> exp.Expr | None:
+    """Write SUBSTRING from a place within the text, on any other of which engines differ; a negative length is none."""
+    start, length = node.args.get("start"), node.args.get("length")
     if not (isinstance(start, exp.Literal) and start.name.isdigit() and int(start.name) > 0):
         raise Refused("SUBSTRING from a computed place, or from before the text")
+    if length is not None and not (isinstance(length, exp.Literal) and length.name.isdigit()):
+        said = hand.said(length)
+        cut = exp.cast(exp.Var(this=f"(CASE WHEN {said} < 0 THEN 0 ELSE {said} END)"), "INT")
+        length.replace(hand.made(cut.sql(dialect=hand.tell.grammar), INT))
     node.meta[KIND] = TEXT
     return None
+
+
+def _trim(hand: Hand, node: exp.Expr) -> exp.Expr | None:
+    """Keep TRIM of spaces or of one letter; of several, engines mean any of them or the text that they make."""
+    letters = node.expression if node.args.get("expression") is not None else None
+    single = letters is None or (isinstance(letters, exp.Literal) and len(letters.name) <= 1)
+    if not single and hand.habits.trims_letters is not hand.tell.trims_letters:
+        raise Refused("TRIM of several letters")
+    if not single and not hand.habits.trims_letters and hand.tell.grammar != hand.habits.grammar:
+        raise Refused("TRIM of several letters")
+    node.meta[KIND] = TEXT
+    return None
+
+
+def _replaced(hand: Hand, node: exp.Expr) -> exp.Expr | None:
+    """Keep REPLACE; one engine looks at what is put in only where it finds what is taken out."""
+    given = node.args.get("replacement")
+    if given is None or isinstance(given, exp.Literal):
+        return None
+    said = hand.said(given)
+    return hand.made(f"(CASE WHEN {said} IS NOT NULL THEN {hand.said(node)} END)", TEXT)
 
 
 WRITERS: Mapping[type[exp.Expr], Callable[[Hand, exp.Expr], exp.Expr | None]] = {
@@ -89,4 +157,6 @@ WRITERS: Mapping[type[exp.Expr], Callable[[Hand, exp.Expr], exp.Expr | None]] = 
     exp.Left: _ends,
     exp.Right: _ends,
     exp.Substring: _substring,
+    exp.Trim: _trim,
+    exp.Replace: _replaced,
 }

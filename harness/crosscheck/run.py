@@ -213,14 +213,22 @@ def _two_of_others(
     told = {at: case for at, case in several.items() if not case.own}
     for at, some in zip(told, clues_apart(list(told.values()), lines, asked), strict=True):
         here = classify(some)
-        if not here.explained:  # what fails on an engine for a reason of its own fails against every other
-            failing = other if not _runs(sides[other.dialect][at]) else one
-            alone = found[at].get((source.dialect, failing.dialect))
-            here = alone if alone is not None and alone.explained and not _runs(sides[failing.dialect][at]) else here
+        if not here.explained:
+            here = next(_known(found[at], lines, at, sides), here)
         found[at][one.dialect, other.dialect] = here
     own = {at: Doubt(case.case, case.one, case.other, case.policy) for at, case in several.items() if case.own}
     for at, some in zip(own, clues(list(own.values()), one, other, asked), strict=True):
         found[at][one.dialect, other.dialect] = classify(some)
+
+
+def _known(found: Causes, lines: tuple[Line, Line, Line], at: int, sides: Sides) -> Iterator[Found]:
+    """Yield why one of two engines, or the first one, fails by itself: then it fails against every other, too."""
+    source, one, other = lines
+    at_home = not _runs(sides[source.dialect][at])
+    for line in (other, one):
+        alone = found.get((source.dialect, line.dialect))
+        if alone is not None and alone.explained and (at_home or not _runs(sides[line.dialect][at])):
+            yield alone
 
 
 _AT_ODDS = ("silent", "error", "undecided")
