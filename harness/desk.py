@@ -13,6 +13,7 @@ from cases.pack import Pack
 from cases.policy import Policy
 from cases.presets import preset
 from dialect_adapters.contract import GrammarRules, Limits, Pins
+from harness.guard.clock import may_read_clock
 from harness.metrics.contract import Metric
 from harness.metrics.registry import is_clocked, presets_needed
 from harness.parse.parser import Parser, Readings
@@ -60,16 +61,20 @@ class Rules:
         """Return how far a case's queries are kept apart: a case may tighten the run's level, never loosen it."""
         return stricter(self.level, case.isolation)
 
-    def pins(self, case: Case, flags: Sequence[str]) -> Pins:
+    def pins(self, case: Case, flags: Sequence[str], parsed: ParsedQuery | None = None) -> Pins:
         """Return the session pins of one statement: its case's clock, else the run's.
 
-        Without either, a statement that the guard flags (it may read the clock) sees the day the run began on, where
-        the engine can be told: gold and prediction run at different times and must not differ by that alone.
+        Without either, a statement that the guard flags or whose words may read the clock sees the day the run began
+        on, where the engine can be told: gold and prediction run at different times and must not differ by that alone.
         """
         clock = case.clock or self.clock
-        if clock is None and flags:
+        if clock is None and (flags or (parsed is not None and self.hints_at_clock(case, parsed))):
             return Pins(clock=self.day, clock_required=False)
         return Pins(clock=clock)
+
+    def hints_at_clock(self, case: Case, parsed: ParsedQuery) -> bool:
+        """Return whether the words of a statement allow that it reads the clock unflagged."""
+        return may_read_clock(parsed, self.grammar, self.image.catalog(case.snapshot))
 
     def case_limits(self, case: Case) -> Limits:
         """Return the limits of a prediction: a case may tighten them, never loosen them."""

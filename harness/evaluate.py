@@ -150,7 +150,7 @@ def _run(
         return _Ran(None, decision, 0.0)
     started = time.monotonic()
     flags = read.guard.flags if read.guard is not None else ()
-    outcome, decision = _execute(case, prediction.sql, snapshot, flags, desk)
+    outcome, decision = _execute(case, prediction.sql, read.parsed, snapshot, flags, desk)
     return _Ran(outcome, decision, time.monotonic() - started)
 
 
@@ -252,10 +252,10 @@ def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
 
 
 def _execute(
-    case: Case, sql: str, snapshot_id: str, flags: Sequence[str], desk: Desk
+    case: Case, sql: str, parsed: ParsedQuery | None, snapshot_id: str, flags: Sequence[str], desk: Desk
 ) -> tuple[Outcome | None, Decision | None]:
     """Run the predicted statement; a lost sandbox or a setup that fails is our fault, a failure the agent's."""
-    limits, pins = desk.rules.case_limits(case), desk.rules.pins(case, flags)
+    limits, pins = desk.rules.case_limits(case), desk.rules.pins(case, flags, parsed)
     try:
         if case.query_type == "dql":
             level, care = desk.rules.isolation(case), Care.FLAGGED if flags else Care.PLAIN

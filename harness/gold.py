@@ -41,7 +41,7 @@ def answer_statement(case: Case, sql: str, desk: Desk, cache: GoldCache) -> Gold
         unread = ParsedQuery(sql, desk.rules.dialect, "none", error=error.message)
         return GoldAnswer(sql, unread, None, failure=str(error), infrastructure=True)
     verdict = check(parsed, desk.rules.grammar, desk.rules.image.catalog(case.snapshot), profile=case.query_type)
-    pins = desk.rules.pins(case, verdict.flags)
+    pins = desk.rules.pins(case, verdict.flags, parsed)
     if case.query_type != "dql":
         return _answer_change(case, sql, parsed, pins, desk)
     key = _key(case, sql, pins, desk)

@@ -19,8 +19,8 @@ from harness.results.verdicts import Comparison
 SuiteGold = tuple[str, Sequence[GoldAnswer]]
 """A further snapshot of a case with its gold answers there, in the order of those on the case's own."""
 
-Execute = Callable[[Case, str, str, Sequence[str], Desk], tuple[Outcome | None, object]]
-"""Runs a guarded statement: case, text, snapshot, flags, desk. The outcome is None by a fault of ours."""
+Execute = Callable[[Case, str, ParsedQuery | None, str, Sequence[str], Desk], tuple[Outcome | None, object]]
+"""Runs a guarded statement: case, text, its facts, snapshot, flags, desk. The outcome is None by a fault of ours."""
 
 
 def everywhere(
@@ -95,10 +95,11 @@ def _elsewhere(case: Case, sql: str, snapshot_id: str, desk: Desk, execute: Exec
     """Return what the prediction gives on another snapshot, as guarded there as anywhere; None by a fault of ours."""
     rules, catalog = desk.rules, desk.rules.image.catalog(snapshot_id)
     visible = rules.visible(snapshot_id)
-    guard = check(desk.parse(sql, snapshot_id), rules.grammar, catalog, profile=case.query_type, visible=visible)
+    parsed = desk.parse(sql, snapshot_id)
+    guard = check(parsed, rules.grammar, catalog, profile=case.query_type, visible=visible)
     if not guard.allowed:
         return Failure(FailureKind.ERROR, f"not run on {snapshot_id}: {guard.reason}")
-    return execute(case, sql, snapshot_id, guard.flags, desk)[0]
+    return execute(case, sql, parsed, snapshot_id, guard.flags, desk)[0]
 
 
 def _on(

@@ -76,6 +76,8 @@ RULES = GrammarRules(
         year json straight_join sounds member fulltext div div mod boolean mode expansion duplicate set enum
         """),
     denied_words=frozenset({"current_user", "session_user", "system_user", "outfile", "dumpfile"}),
+    clock_hints=r"date|time|day|now|stamp|month|year|week",
+    times_are_today=True,
     gaming_words=frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"}),
     utilities=(
         r"show(?: full)? tables" + _LIKE,

@@ -31,6 +31,12 @@ _NUMBERS = (
     rf"0[xX](?:_?[0-9a-fA-F])++|0[oO](?:_?[0-7])++|0[bB](?:_?[01])++"
     rf"|(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
 )
+_CLOCK_HINTS = (
+    # The word itself, an escape that may spell it, or a text that is put together and then taken for a moment.
+    r"now|today|tomorrow|yesterday|\\|u&"
+    r"|(?=.*(?:date|time|range))(?=.*(?:\|\||concat|format|replace|translate|reverse|overlay|chr\b|substr|left|right|pad"
+    r"|trim|lower|upper|initcap|string_agg|array|json|xml|convert_from|decode|encode|to_char|split_part|unnest|quote|'[^']*'\s+'))"
+)
 _OTHERWISE = r"(?:null|error|default (?:_|-? ?[\d.]+)|empty (?:array|object)) on (?:empty|error) "
 
 SPELLINGS = Spellings(
@@ -103,6 +109,7 @@ RULES = GrammarRules(
         ctid xmin xmax cmin cmax tableoid current_date current_time current_timestamp localtime localtimestamp
         tablesample
         """),
+    clock_hints=_CLOCK_HINTS,
     gaming_literals=frozenset({"now", "today", "tomorrow", "yesterday"}),
     utilities=(rf"show (?P<setting>{_SHOWABLE}|{_SHOWABLE_TOO})",),
     types=words("""

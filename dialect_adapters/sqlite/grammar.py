@@ -57,6 +57,8 @@ RULES = GrammarRules(
     denied_words=frozenset({"dbstat", "bytecode", "tables_used", "sqlite_stmt", "fsdir"}),
     gaming_words=frozenset({"rowid", "oid", "_rowid_", "current_date", "current_time", "current_timestamp"}),
     gaming_literals=frozenset({"now"}),
+    clock_hints=r"date|time|julian|epoch",
+    clock_calls={"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2},
     utilities=(
         rf"pragma (?:main\.)?(?:{_TABLE_PRAGMAS}|(?P<others>foreign_key_list)) ?\( ?(?P<table>{_NAME}) ?\)",
         rf"pragma (?:main\.)?index_(?:info|xinfo) ?\( ?{_NAME} ?\)",

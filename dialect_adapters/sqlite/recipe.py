@@ -26,10 +26,10 @@ RECIPE = ServerRecipe(
     registry_bin_dir="/usr/local/bin",
     debian=DebianSource(
         suite="trixie",
-        packages=("python3-minimal", "libpython3-stdlib", "libsqlite3-0"),
+        packages=("python3-minimal", "libpython3-stdlib", "libsqlite3-0", "libffi8"),
         bin_dir="/usr/bin",
         programs=("python3",),
-        keep=("/usr/lib/python3*", "/usr/lib/*/libsqlite3.so*"),
+        keep=("/usr/lib/python3*", "/usr/lib/*/libsqlite3.so*", "/usr/lib/*/libffi.so*"),
     ),
     data_dir="/data",
     init=(),

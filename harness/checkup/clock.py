@@ -29,14 +29,17 @@ def reads_clock(flags: tuple[str, ...]) -> tuple[str, ...]:
 def clock_signs(seen: Seen, number: int, answer: GoldAnswer, desk: Desk) -> Iterator[Sign]:
     """Yield the sign of a gold whose rows depend on the day, unless its case or the run says which day it is."""
     names = reads_clock(seen.flags.get(number, ()))
-    if not names or answer.relation is None or seen.case.clock or desk.rules.clock:
+    maybe = bool(names) or desk.rules.hints_at_clock(seen.case, answer.parsed)
+    if not maybe or answer.relation is None or seen.case.clock or desk.rules.clock:
         return
-    told = ", ".join(names)
+    told = ", ".join(names) or "though no word of it says so"
     for move in MOVES:
         day = desk.rules.day + move
         try:
             judged = _on(day_case(seen.case, day), answer, seen, desk)
         except InputError as error:
+            if not names:  # it may read no clock at all
+                return
             yield Sign(
                 Flag.CLOCK_DEPENDENT, f"it reads the clock ({told}), which cannot be moved here: {error.message}"
             )
@@ -49,7 +52,7 @@ def clock_signs(seen: Seen, number: int, answer: GoldAnswer, desk: Desk) -> Iter
             )
             yield Sign(Flag.CLOCK_DEPENDENT, reason, rows=rows)
             return
-    if all(cell is None or cell == 0 for row in answer.relation.rows for cell in row):
+    if names and all(cell is None or cell == 0 for row in answer.relation.rows for cell in row):
         yield Sign(Flag.CLOCK_DEPENDENT, f"it reads the clock ({told}) and finds nothing, today and on other days")
 
 

@@ -73,7 +73,8 @@ class Examiner:
             return
         if reads_places(flags):
             seen.notes.append("not run in other row orders: it asks where rows are stored")
-        plain = guard is not None and guard.allowed and not flags
+        hinted = desk.rules.hints_at_clock(seen.case, answer.parsed)
+        plain = guard is not None and guard.allowed and not flags and not hinted
         asked = doubts(seen.case, answer, self.adapter, desk, plain=plain)
         seen.executions += asked.asked
         seen.notes += asked.notes

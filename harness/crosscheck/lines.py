@@ -94,7 +94,7 @@ def _untrusted(case: Case, sql: str, desk: Desk) -> GoldAnswer:
         kind = f"error: not run ({verdict.node})" if slip else "blocked"
         return GoldAnswer(sql, parsed, None, failure=f"{kind}: {verdict.reason}")
     try:
-        outcome = _run(case, sql, verdict, desk)
+        outcome = _run(case, sql, parsed, verdict, desk)
         probe = _hidden_keys(case, parsed, desk) if isinstance(outcome, Rows) else None
     except RunEndsError:
         raise
@@ -113,11 +113,11 @@ def _looked_at(case: Case, sql: str, desk: Desk) -> tuple[ParsedQuery, GuardVerd
     return parsed, check(parsed, rules.grammar, catalog, profile="dql", visible=rules.visible(case.snapshot))
 
 
-def _run(case: Case, sql: str, verdict: GuardVerdict, desk: Desk) -> Rows | Failure:
+def _run(case: Case, sql: str, parsed: ParsedQuery, verdict: GuardVerdict, desk: Desk) -> Rows | Failure:
     """Run what the guard let by."""
     rules = desk.rules
     care = Care.FLAGGED if verdict.flags else Care.PLAIN
-    pins = rules.pins(case, verdict.flags)
+    pins = rules.pins(case, verdict.flags, parsed)
     level = rules.isolation(case)
     outcome = desk.station.run(case.snapshot, sql, rules.case_limits(case), pins, level=level, care=care)
     if not isinstance(outcome, Rows | Failure):
@@ -130,6 +130,6 @@ def _hidden_keys(case: Case, parsed: ParsedQuery, desk: Desk) -> Relation | None
     sql = parsed.order.probe_sql if parsed.order is not None else None
     if sql is None:
         return None
-    _, verdict = _looked_at(case, sql, desk)
-    outcome = _run(case, sql, verdict, desk) if verdict.allowed else None
+    hidden, verdict = _looked_at(case, sql, desk)
+    outcome = _run(case, sql, hidden, verdict, desk) if verdict.allowed else None
     return outcome.relation if isinstance(outcome, Rows) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from cases.catalog import Catalog
@@ -241,6 +242,23 @@ def _started(tokens: list[Token]) -> list[str]:
     return found
 
 
+def _clock_calls(tokens: list[Token], rules: GrammarRules) -> Iterator[str]:
+    """Yield the functions that read the clock for want of an argument."""
+    for index, token in enumerate(tokens[:-2] if rules.clock_calls else ()):
+        wanted = rules.clock_calls.get(token.text)
+        if wanted is None or token.kind not in {"word", "name"} or tokens[index + 1].text != "(":
+            continue
+        depth, given = 1, int(tokens[index + 2].text != ")")
+        for each in tokens[index + 2 :]:
+            if each.kind == "mark":
+                depth += (each.text in "([") - (each.text in ")]")
+                given += depth == 1 and each.text == ","
+            if depth == 0:
+                break
+        if given < wanted:
+            yield token.text
+
+
 def _flags(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names) -> tuple[str, ...]:
     """Return what may make a result differ between runs, looks like gaming, or runs code of the snapshot's own."""
     flags = {f"routine: {name}" for name in called(lexed.tokens, names)}
@@ -251,7 +269,10 @@ def _flags(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names)
             flags.add(f"nondeterministic: {token.text}")
     if parsed.explain is not None and _ANALYZED.search(parsed.explain):
         flags.add("nondeterministic: EXPLAIN ANALYZE")
-    flags.update(f"nondeterministic: '{text}'" for text in parsed.literals if text.lower() in rules.gaming_literals)
+    flags.update(
+        f"nondeterministic: '{text}'" for text in parsed.literals if text.strip().lower() in rules.gaming_literals
+    )
+    flags.update(f"nondeterministic: {name}" for name in _clock_calls(lexed.tokens, rules))
     for table in parsed.tables:
         if table.schema in rules.system_schemas or (
             table.name.startswith(rules.system_prefixes) and not names.known(table.name)

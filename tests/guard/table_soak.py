@@ -19,12 +19,14 @@ from uuid import uuid4
 from random_statements import TABLES, Statements
 
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
+from cases.errors import SandboxLostError
 from cases.relation import Kind, Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters.contract import Limits, Mode, Pins, Role, SessionLostError, StatementError
+from dialect_adapters.contract import Limits, Mode, Pins, Role, Session, SessionLostError, StatementError
 from dialect_adapters.registry import adapter
 from harness.guard import check
 from harness.parse import Parser
+from sandboxes.contract import Sandbox
 
 DIALECTS = ("sqlite", "duckdb", "postgres", "mysql", "mariadb")
 SEED = 20261128
@@ -196,29 +198,48 @@ def _server(dialect: str) -> Iterator[Reads]:
     from sandboxes.registry import provider
 
     spoken, makes = adapter(dialect), provider("docker")
-    sessions = {}
+    sessions: dict[str, Session] = {}
+    servers: list[Sandbox] = []
     try:
         image = makes.prepare(spoken, [_snapshot(missing) for missing in ("", *TABLES)], lambda line: None)
-        sandbox = makes.start(spoken, image, Mode.READ, f"tables-{uuid4().hex[:8]}")
+
+        def opened(missing: str) -> Session:
+            """Return a kept login to the database that lacks a table, on a new server where there is none."""
+            if not servers:
+                servers.append(makes.start(spoken, image, Mode.READ, f"tables-{uuid4().hex[:8]}"))
+            if missing not in sessions:
+                sessions[missing] = servers[0].open(_snapshot(missing).database, Role.READER, Pins())
+                sessions[missing].begin_read(_LIMITS)
+            return sessions[missing]
 
         def run(missing: str, sql: str) -> bool:
             """Let a statement be explained as a reader, so that the engine finds every table."""
-            session = sessions.get(missing)
+            session = opened(missing)
             try:
-                if session is None:
-                    session = sandbox.open(_snapshot(missing).database, Role.READER, Pins())
-                    session.begin_read(_LIMITS)
                 # A name with its schema means the same place of each database.
                 session.fetch(f"EXPLAIN {sql.replace('whole.', _snapshot(missing).database + '.')}", _LIMITS)
-            except (StatementError, SessionLostError):
-                if session is not None:
-                    session.close()
-                sessions.pop(missing, None)
+            except StatementError:
+                session.rollback()
+                session.begin_read(_LIMITS)
                 return False
-            sessions[missing] = session
             return True
 
-        yield _refused_without(run)
+        without = _refused_without(run)
+
+        def reads(sql: str) -> frozenset[str] | None:
+            """Ask; a statement that a server does not survive tells nothing, and the next one gets another server."""
+            try:
+                return without(sql)
+            except (SessionLostError, SandboxLostError):
+                for session in sessions.values():
+                    session.close()
+                sessions.clear()
+                for server in servers:
+                    server.destroy()
+                servers.clear()
+                return None
+
+        yield reads
     finally:
         for session in sessions.values():
             session.close()

@@ -59,7 +59,8 @@ def open_database(path: Path, *, role: str, shared: bool, clock: str | None, hea
     writes = role in WRITERS
     db = connect(path, "rw" if writes else "ro" if shared else "ro&immutable=1")
     db.text_factory = text_or_bytes
-    trusted = "ON" if clock else "OFF"  # functions that pin the clock would be refused inside views otherwise
+    # Functions in place of the clock would be refused inside views otherwise.
+    trusted = "ON" if clock and not pin_clock(db, clock) else "OFF"
     for setting in (f"query_only={'OFF' if writes else 'ON'}", f"trusted_schema={trusted}", "temp_store=MEMORY",
                     "cell_size_check=ON", f"hard_heap_limit={heap}", "mmap_size=0", "synchronous=OFF"):  # fmt: skip
         db.execute(f"PRAGMA {setting}")
@@ -68,8 +69,6 @@ def open_database(path: Path, *, role: str, shared: bool, clock: str | None, hea
     schema = db.execute("SELECT name, sql LIKE 'CREATE VIRTUAL%' FROM sqlite_master").fetchall()
     tables = frozenset(str(name).lower() for name, _ in schema)
     virtual = ['"' + str(name).replace('"', '""') + '"' for name, is_virtual in schema if is_virtual]
-    if clock:
-        pin_clock(db, clock)
     if role != "harness":
         set_limits(db)
     for table in (*TABLE_FUNCTIONS, *virtual, *((CHECK_TABLE,) if role == "owner" else ())):
