@@ -65,7 +65,8 @@ class CatalogRoutine(BaseModel):
 class Catalog(BaseModel):
     """Every table and routine of one snapshot database; written beside its image, read by guard, parser and agents.
 
-    Format 1 told of no routines: it is read as a database without any. `settings` are those that hold there.
+    Format 1 told of no routines: it is read as a database without any. `settings` are those that hold there,
+    `notes` say what of its scripts was left out.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -80,6 +81,7 @@ class Catalog(BaseModel):
     ddl: str = ""
     state_digest: str = ""
     settings: EngineSettings = DEFAULTS
+    notes: tuple[str, ...] = ()
 
     def ddl_of(self, visible: frozenset[str] | None) -> str:
         """Return the DDL of the visible tables and views (None: all), without a word of any other.

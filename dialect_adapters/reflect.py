@@ -58,6 +58,7 @@ def catalog_of(
     settings: EngineSettings,
     routines: tuple[CatalogRoutine, ...] = (),
     spelled: Spelled,
+    notes: tuple[str, ...] = (),
     named_kinds: Mapping[str, Kind] | None = None,
     unquoted: Callable[[str], str] = str,
 ) -> Catalog:
@@ -84,6 +85,7 @@ def catalog_of(
         ddl="\n\n".join(part for part in (told, described(routines)) if part),
         state_digest=state_digest,
         settings=settings,
+        notes=notes,
     )
 
 
@@ -140,10 +142,11 @@ def _table(read: _Reading, schema: str, name: str, *, is_view: bool) -> CatalogT
 def _count(read: _Reading, counted: Executable) -> int | None:
     """Return a table's or view's number of rows, None where it cannot be read, as a view that was never filled."""
     try:
-        with read.connection.begin_nested():
-            return int(read.connection.execute(counted).scalar_one())
-    except DBAPIError:
-        return None
+        return int(read.connection.execute(counted).scalar_one())
+    except DBAPIError as error:
+        if error.connection_invalidated:
+            raise
+        return None  # these connections commit by themselves: what failed leaves no transaction behind
 
 
 class AsSpelled(sql.UserDefinedType[object]):

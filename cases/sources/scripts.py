@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+import io
 import os
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from cases.errors import InfrastructureError, InputError
-from cases.reading import read_text
+from cases.reading import MAX_DOCUMENT, read_bytes, to_text
+from cases.sources.archives import archive_sql, is_archive
+
+_GZIP = b"\x1f\x8b"
 
 
 def scripts_digest(scripts: Mapping[str, tuple[Path, ...]]) -> str:
@@ -20,11 +26,32 @@ def scripts_digest(scripts: Mapping[str, tuple[Path, ...]]) -> str:
     digest = hashlib.sha256()
     for dialect in sorted(scripts):
         for index, path in enumerate(scripts[dialect]):
-            text = read_text(path)
+            text = script_text(path)
             if not text.strip():
                 raise InputError("script is empty", file=path, remedy="Write its statements or remove it")
             digest.update(f"{dialect}\0{index}\0{len(text)}\0{text}".encode())
     return digest.hexdigest()
+
+
+def script_text(path: Path) -> str:
+    """Return the SQL of a script: UTF-8 text, packed by gzip or not, or an archive of pg_dump's.
+
+    Raises:
+        InputError: it cannot be read, is damaged, or holds something else.
+    """
+    data = read_bytes(path)
+    if data.startswith(_GZIP):
+        try:
+            with gzip.open(io.BytesIO(data)) as packed:
+                data = packed.read(MAX_DOCUMENT + 1)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"damaged gzip file: {error}", file=path, remedy="Pack it again") from None
+        if len(data) > MAX_DOCUMENT:
+            message = f"unpacked, it is larger than the limit of {MAX_DOCUMENT:,} bytes"
+            raise InputError(message, file=path, remedy="Split the file")
+    if is_archive(data[:16]):
+        return archive_sql(data, path)
+    return to_text(data, path).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def kept_script(sql: str) -> Path:

@@ -17,6 +17,7 @@ from cases.errors import InputError
 from cases.relation import Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
 from cases.sources.schema import row_fault
+from cases.sources.scripts import script_text
 from dialect_adapters.ddl import TableDdl, table_ddl
 from dialect_adapters.duckdb.types import handed, handed_type, sql_type
 from dialect_adapters.names import NameRules, check_names, table_fault
@@ -186,11 +187,17 @@ def _row_error(
 
 def _run_script(db: duckdb.DuckDBPyConnection, script: Path) -> None:
     """Run one SQL script; it may not touch another file."""
+    line = 1
     try:
-        db.execute(script.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, duckdb.Error) as error:
+        for statement in duckdb.extract_statements(script_text(script)):
+            code = statement.query.lstrip()
+            line += statement.query.count("\n") - code.count("\n")
+            db.execute(statement)
+            line += code.count("\n")
+    except (OSError, duckdb.Error) as error:
         _check_disk(error)
-        raise InputError(f"the script failed: {_said(error)}", file=script, remedy="Correct the statement") from error
+        message, remedy = f"the script failed: {_said(error)}", "Correct the statement"
+        raise InputError(message, file=script, line=line, remedy=remedy) from error
 
 
 def _said(error: Exception) -> str:

@@ -80,10 +80,9 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot], loading: Loading) ->
         check_loadable(snapshot, loading.flavour.dialect)
         check_names(snapshot, loading.names)
     _take_over(endpoint, loading.flavour.settled)
-    for snapshot in snapshots:
-        _fill(endpoint, snapshot, loading)
+    notes = [_fill(endpoint, snapshot, loading) for snapshot in snapshots]
     # Digests last: they cover the logins, which are the whole server's.
-    return tuple(_catalog(endpoint, snapshot, loading) for snapshot in snapshots)
+    return tuple(_catalog(endpoint, one, loading, told) for one, told in zip(snapshots, notes, strict=True))
 
 
 def _take_over(endpoint: Endpoint, settled: Sequence[str]) -> None:
@@ -104,8 +103,9 @@ def _take_over(endpoint: Endpoint, settled: Sequence[str]) -> None:
             cursor.execute(statement)
 
 
-def _fill(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> None:
-    """Create one database, its rows and its logins."""
+def _fill(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> tuple[str, ...]:
+    """Create one database, its rows and its logins; return what of its scripts was left out."""
+    notes: list[str] = []
     database = snapshot.database.lower()
     with connect(endpoint, None, ADMIN) as connection:
         _create(connection, snapshot, loading)
@@ -114,13 +114,14 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> None:
     for script in snapshot.scripts.get(loading.flavour.dialect, ()):
         with connect(endpoint, database, ADMIN) as connection:
             connection.query("SET SESSION collation_connection = @@collation_database")
-            run_script(connection, script, loading.flavour)
+            notes += run_script(connection, script, loading.flavour)
     with connect(endpoint, database, ADMIN) as connection:
         _analyze(connection)
         _logins(connection, database, endpoint.password)
         logins = [login_name(database, role) for role in _RIGHTS]
         routines = read_routines(connection, snapshot, database, loading.flavour.dialect)
         entitle_routines(connection, routines, database, logins)
+    return tuple(notes)
 
 
 def _create(connection: Connection[Cursor], snapshot: Snapshot, loading: Loading) -> None:
@@ -236,7 +237,7 @@ def _analyze(connection: Connection[Cursor]) -> None:
             cursor.execute(f"ANALYZE TABLE {', '.join(names)}")
 
 
-def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> Catalog:
+def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading, notes: tuple[str, ...]) -> Catalog:
     """Return the catalogue of a loaded database."""
     database = snapshot.database.lower()
     with connect(endpoint, database, ADMIN) as connection:
@@ -265,6 +266,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> Catalo
                 state_digest=digest,
                 settings=settings,
                 spelled=spelled,
+                notes=notes,
                 routines=routines,
                 named_kinds=loading.named_kinds,
                 unquoted=lambda name: name.replace("``", "`"),

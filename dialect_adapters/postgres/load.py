@@ -80,14 +80,14 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
                 # Here and not in each database: what is copied from a frozen template is frozen.
                 _admin(connection, "VACUUM (ANALYZE, FREEZE)")
     with connect(endpoint, MAINTENANCE, ADMIN) as maintenance:
-        for snapshot in snapshots:
-            _fill(endpoint, maintenance, snapshot)
+        notes = [_fill(endpoint, maintenance, snapshot) for snapshot in snapshots]
     # Digests last: they cover the logins, which are the whole server's.
-    return tuple(_catalog(endpoint, snapshot) for snapshot in snapshots)
+    return tuple(_catalog(endpoint, one, told) for one, told in zip(snapshots, notes, strict=True))
 
 
-def _fill(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> None:
-    """Create one database, its rows and its logins."""
+def _fill(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> tuple[str, ...]:
+    """Create one database, its rows and its logins; return what of its scripts was left out."""
+    notes: list[str] = []
     database = database_name(snapshot)
     quoted = _quoted(database)
     _create(endpoint, maintenance, snapshot)
@@ -99,12 +99,13 @@ def _fill(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> No
     with connect(endpoint, database, ADMIN) as connection:
         _tables(connection, snapshot)
         for script in snapshot.scripts.get("postgres", ()):
-            run_script(connection, script)
+            notes += run_script(connection, script)
             _admin(connection, "RESET ALL")
         entitle(connection, database)
         logins = [_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER)]
         entitle_routines(connection, read_routines(connection, snapshot), logins)
         _settle(connection)
+    return tuple(notes)
 
 
 def _create(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> None:
@@ -221,7 +222,7 @@ def _chunks(table: TableDef, rows: Iterator[Row]) -> Iterator[str]:
     yield "".join(lines)
 
 
-def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
+def _catalog(endpoint: Endpoint, snapshot: Snapshot, notes: tuple[str, ...]) -> Catalog:
     """Return the catalogue of a loaded database."""
     database = database_name(snapshot)
     with connect(endpoint, database, ADMIN) as connection:
@@ -248,6 +249,7 @@ def _catalog(endpoint: Endpoint, snapshot: Snapshot) -> Catalog:
                     state_digest=digest,
                     settings=settings,
                     spelled=spelled,
+                    notes=notes,
                     routines=routines,
                 )
         finally:

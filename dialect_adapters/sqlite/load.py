@@ -23,6 +23,7 @@ from cases.errors import InputError
 from cases.relation import FarTemporal, Interval, Json, Kind, Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
 from cases.sources.schema import row_fault
+from cases.sources.scripts import script_text
 from dialect_adapters.ddl import table_ddl
 from dialect_adapters.names import NameRules, check_names, table_fault
 from dialect_adapters.sqlite.worker.writing import ENFORCED
@@ -203,15 +204,58 @@ def stored(value: object) -> object:
 
 
 def _run_script(db: sqlite3.Connection, script: Path) -> None:
-    """Run one SQL script; it may not touch another file."""
+    """Run one SQL script, a statement at a time; it may not touch another file.
+
+    Raises:
+        InputError: the statement that failed, by line.
+    """
+    text = script_text(script)
+    # Shells from 3.50 on write control characters by this function, which an earlier library lacks.
+    db.create_function("unistr", 1, _unistr, deterministic=True)
     db.set_authorizer(_own_file_only)
+    line = 1
     try:
-        db.executescript(script.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, sqlite3.Error) as error:
+        for statement in statements_of(text):
+            code = _LEADING.sub("", statement)
+            line += statement.count("\n") - code.count("\n")
+            db.execute(code)
+            line += code.count("\n")
+    except (OSError, sqlite3.Error, sqlite3.Warning) as error:
         _check_disk(error)
-        raise InputError(f"the script failed: {error}", file=script, remedy="Correct the statement") from error
+        remedy = "Correct the statement"
+        raise InputError(f"the script failed: {error}", file=script, line=line, remedy=remedy) from error
     finally:
         db.set_authorizer(None)
+        if db.in_transaction:
+            db.execute("COMMIT")
+        db.create_function("unistr", 1, None)
+
+
+_LEADING = re.compile(r"\A(?>\s|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\] | --[^\n]* | /\*.*?(?:\*/|\Z) | ;""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def statements_of(text: str) -> Iterator[str]:
+    """Yield a script's statements with all that stands between them: the library says where one is whole."""
+    start = position = 0
+    while token := _TOKEN.search(text, position):
+        position = token.end()
+        if token[0] == ";" and sqlite3.complete_statement(text[start:position]):
+            yield text[start:position]
+            start = position
+    if text[start:].strip():
+        yield text[start:]
+
+
+def _unistr(text: str) -> str:
+    r"""Return a text with \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX read as characters, two backslashes as one."""
+    return _ESCAPED.sub(lambda one: "\\" if one[0] == "\\\\" else chr(int(one[0].lstrip("\\+uU"), 16)), text)
+
+
+_ESCAPED = re.compile(r"\\\\|\\\+[0-9a-fA-F]{6}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[0-9a-fA-F]{4}")
 
 
 def _own_file_only(action: int, first: str | None, *_: object) -> int:

@@ -63,6 +63,9 @@ def build(pack: str | None, uri: str | None, tables: str | None, out: Path | Non
             provider.close()
     for part in image.parts or (image,):
         held = sum(len(catalog.tables) for catalog in part.catalogs)
+        for catalog in part.catalogs:
+            for note in catalog.notes:
+                click.echo(f"snapshot {catalog.snapshot}: {note}")
         click.echo(f"{part.ref}  {counted(len(part.catalogs), 'snapshot')}, {counted(held, 'table')}")
     return 0
 

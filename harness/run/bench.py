@@ -104,6 +104,9 @@ def prepare(
     check_options(chosen, settings)
     provider = _provider(config, adapter, screen)
     image = prepare_shares(provider, adapter, pack.snapshots, screen.notice)
+    for catalog in image.catalogs:
+        for note in catalog.notes:
+            screen.notice(f"snapshot {catalog.snapshot}: {note}")
     rules = Rules(
         dialect=config.dialect,
         grammar=adapter.rules,

@@ -125,6 +125,7 @@ def test_a_materialized_view_that_was_never_filled_is_a_state_like_any_other(
     station, image = stations["postgres"]
     view = next(table for table in image.catalog("odd").tables if table.name == "mv")
     assert (view.is_view, view.rows) == (True, None)
+    assert next(table for table in image.catalog("odd").tables if table.name == "odd").rows == 1
     assert isinstance(station.run("odd", "SELECT * FROM mv", Limits(timeout=10), Pins()), Failure)
     for statement in ("REFRESH MATERIALIZED VIEW mv", "REFRESH MATERIALIZED VIEW mv WITH NO DATA"):
         changed = station.change("odd", Change(statement, "ddl"), Limits(timeout=10), Pins())

@@ -33,7 +33,8 @@ def test_postgres_scripts_are_cut_only_around_inline_data() -> None:
     """pg_dump's COPY data travels as data; everything else goes to the server as it stands."""
     script = "\\restrict abc\nCREATE TABLE t (a text);\nCOPY t (a) FROM stdin;\nx;\ny\n\\.\nSELECT ';';\n"
     assert list(parts_of(script)) == [
-        Part(1, "\nCREATE TABLE t (a text);"),
+        Part(1, "\\restrict abc"),
+        Part(2, "CREATE TABLE t (a text);"),
         Part(3, "COPY t (a) FROM stdin;", "x;\ny\n"),
-        Part(7, "SELECT ';';\n"),
+        Part(7, "SELECT ';';"),
     ]
