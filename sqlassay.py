@@ -43,7 +43,7 @@ _HOMES = {
     "SqlassayError": "cases.errors",
 }
 
-__all__ = [*sorted(_HOMES), "compare", "evaluate", "guard", "preset", "run", "sqlas"]
+__all__ = [*sorted(_HOMES), "compare", "evaluate", "guard", "preset", "relation", "run", "sqlas"]
 
 
 def __getattr__(name: str) -> Any:
@@ -71,14 +71,30 @@ def preset(name: str) -> Policy:
     return find(name)
 
 
-def compare(gold: Relation, predicted: Relation, policy: Policy | None = None) -> Comparison:
-    """Return whether two relations agree under a policy (default `strict`), with the evidence.
+def compare(gold: Any, predicted: Any, policy: Policy | None = None) -> Comparison:
+    """Return whether two results agree under a policy (default `strict`), with the evidence.
 
-    Without SQL, row order counts only where the policy says `exact` or names `order_keys`.
+    Each is a Relation, or what `relation` makes one of: a pandas or Polars frame, an Arrow table, a list of mappings,
+    or the path of a CSV, Parquet, Excel or JSON file. Without SQL, row order counts only where the policy says `exact`
+    or names `order_keys`.
+
+    Raises:
+        InputError: what no relation is made of, or a malformed file.
     """
     from harness.verdict import GoldRows, judge_rows
 
-    return judge_rows(GoldRows(gold), predicted, policy or preset("strict"))
+    return judge_rows(GoldRows(relation(gold)), relation(predicted), policy or preset("strict"))
+
+
+def relation(data: Any) -> Relation:
+    """Return a data frame, an Arrow table, a list of mappings or a file of results as a Relation, types kept.
+
+    Raises:
+        InputError: anything else, or a malformed file.
+    """
+    from cases.frames import relation_of
+
+    return relation_of(data)
 
 
 def guard(sql: str, dialect: str, *, catalog: Catalog | None = None, profile: str = "dql") -> GuardVerdict:

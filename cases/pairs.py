@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from cases.errors import InputError
 from cases.faults import Faults
+from cases.frames import SUFFIXES, relation_of_file
 from cases.policy import Policy, PolicyOverrides
 from cases.presets import merge
 from cases.reading import MAX_DOCUMENT, parse_json, to_text
 from cases.relation import Relation
+from cases.tables import named_part
 from cases.typed_json import relation_from_json
+
+Label = Literal["match", "mismatch", "undecided"]
+"""A verdict that somebody has found right for a pair."""
 
 
 class ColumnModel(BaseModel):
@@ -43,6 +48,9 @@ class PairModel(BaseModel):
 
     id: str = Field(min_length=1, max_length=500, description="names the pair in the answer")
     policy: PolicyOverrides | None = Field(default=None, description="fields of a policy, or a preset's name")
+    verdict: Label | None = Field(default=None, description="a label: the verdict that is right for this pair")
+    tag: str | None = Field(default=None, description="of a label: what the pair is about")
+    reason: str | None = Field(default=None, description="of a label: why its verdict is right")
     gold: RelationModel
     pred: RelationModel
 
@@ -54,6 +62,9 @@ class _Head(BaseModel):
 
     id: str = Field(min_length=1, max_length=500)
     policy: PolicyOverrides | None = None
+    verdict: Label | None = None
+    tag: str | None = None
+    reason: str | None = None
     gold: object
     pred: object
 
@@ -80,13 +91,19 @@ class _Head(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two relations to compare, the policy they are compared under and the line they stand on."""
+    """Two relations to compare, the policy they are compared under and the line they stand on.
+
+    A labelled pair says which verdict is right, under which tag and why.
+    """
 
     id: str
     policy: Policy
     gold: Relation
     predicted: Relation
     line: int
+    label: Label | None = None
+    tag: str | None = None
+    why: str | None = None
 
 
 def read_pairs(
@@ -112,6 +129,45 @@ def read_pairs(
             yield placed(error, name, number)
 
 
+def pairs_of_files(gold: Path, predicted: Path, base: Policy) -> Iterator[Pair | InputError]:
+    """Yield the pair of two files of results, or one for each file that two folders both have by its name's stem.
+
+    A gold file without its counterpart is an error, and so is one that cannot be read; the others are compared.
+
+    Raises:
+        InputError: nothing there, a folder beside a file, or a folder without results.
+    """
+    if not gold.is_dir() and not predicted.is_dir():
+        yield _of_files(named_part(predicted)[0].stem, gold, predicted, base)
+        return
+    if not gold.is_dir() or not predicted.is_dir():
+        remedy = "Name two files, or two folders with files of the same names"
+        raise InputError("a folder is compared with a folder", file=gold, remedy=remedy)
+    golds, answers = ({one.stem: one for one in _results(folder)} for folder in (gold, predicted))
+    if not golds:
+        raise InputError("no file of results in it", file=gold, remedy=f"They end in {', '.join(SUFFIXES)}")
+    for stem, file in golds.items():
+        if stem in answers:
+            yield _of_files(stem, file, answers[stem], base)
+        else:
+            yield InputError(f"no file '{stem}' to compare with", file=predicted, remedy="Write one, if empty")
+
+
+def _results(folder: Path) -> list[Path]:
+    """Return the files of results in a folder, by name."""
+    return sorted(one for one in folder.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file())
+
+
+def _of_files(name: str, gold: Path, predicted: Path, base: Policy) -> Pair | InputError:
+    """Return two files as a pair, or the error that makes them none."""
+    try:
+        sides = relation_of_file(gold), relation_of_file(predicted)
+        _check_columns(base, len(sides[0].columns))
+    except InputError as error:
+        return placed(error, gold, 1)
+    return Pair(name, base, *sides, 1)
+
+
 def _skip_line(stream: IO[bytes], data: bytes, limit: int) -> None:
     """Read on to the end of a line that is too long to hold."""
     while data and not data.endswith(b"\n"):
@@ -135,7 +191,7 @@ def _pair(value: object, name: Path, line: int, base: Policy) -> Pair:
     predicted = relation_from_json(head.pred, field="pred" if "pred" in value else "predicted")
     policy = merge(base, head.policy)
     _check_columns(policy, len(gold.columns))
-    return Pair(head.id, policy, gold, predicted, line)
+    return Pair(head.id, policy, gold, predicted, line, head.verdict, head.tag, head.reason)
 
 
 def _check_columns(policy: Policy, width: int) -> None:

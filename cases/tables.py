@@ -66,21 +66,25 @@ def choices(named: str) -> dict[str, str]:
     return {role.strip(): column.strip() for role, _, column in pairs}
 
 
-def read_table(path: Path, *, sheet: str | None = None) -> Table:
-    """Return the table in a file.
+def read_table(path: Path, *, sheet: str | None = None, exact: bool = False) -> Table:
+    """Return the table in a file; `exact` keeps every row and cell as it is, also those that hold nothing.
+
+    Not exactly, a row without any cell is none, blank text is no cell, and Excel's numbers and moments are text.
 
     Raises:
         InputError: an unreadable or malformed file, a record with more cells than columns, a column named twice.
     """
     suffix = path.suffix.lower()
     if suffix in EXCEL:
-        return _excel(path, sheet)
+        return _excel(path, sheet, exact=exact)
     if suffix in DELIMITED or not (starts_with(path, b"[") or starts_with(path, b"{")):
-        return _delimited(path)
-    return _json(path)
+        return _delimited(path, exact=exact)
+    return _json(path, exact=exact)
 
 
-def _table(path: Path, columns: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]], told: str) -> Table:
+def _table(
+    path: Path, columns: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]], told: str, *, exact: bool
+) -> Table:
     """Return a table of records, each as wide as the header or shorter."""
     header = [name.strip() for name in columns]
     while header and not header[-1]:
@@ -94,14 +98,17 @@ def _table(path: Path, columns: Sequence[str], rows: Iterable[tuple[int, Sequenc
         if behind:
             message = f"record has {len(cells)} cells for {len(header)} columns"
             raise InputError(message, file=path, line=line, remedy="Put cells that hold the separator in double quotes")
-        values = {name: _cell(cell) for name, cell in zip(header, cells, strict=False)}
-        if any(value is not None for value in values.values()):
+        values = {name: _cell(cell, exact=exact) for name, cell in zip(header, cells, strict=False)}
+        # A blank line is a row where there is one column alone, whose NULL it is.
+        if any(value is not None for value in values.values()) or (exact and (cells or len(header) == 1)):
             found.append(TableRow(line, values))
     return Table(path, tuple(header), tuple(found), told)
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Any, *, exact: bool) -> Any:
     """Return a cell: blank text is None, a whole float (Excel has no other number) a whole number."""
+    if exact:
+        return None if value == "" else value
     if isinstance(value, str):
         return value if value.strip() else None
     if isinstance(value, float) and value.is_integer():
@@ -109,7 +116,7 @@ def _cell(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date | datetime | time) else value
 
 
-def _delimited(path: Path) -> Table:
+def _delimited(path: Path, *, exact: bool) -> Table:
     """Return a delimited file's table, its separator found by the header."""
     data = read_bytes(path)
     if data.startswith(_UTF16):
@@ -125,9 +132,9 @@ def _delimited(path: Path) -> Table:
     delimiter = mark if len(mark) == 1 else _delimiter(text)
     _whole(text, delimiter, path)
     records = _records(text, delimiter, path, start)
-    _, header = next(records, (1, []))
+    _, header = next((record for record in records if any(cell.strip() for cell in record[1])), (1, []))
     names = {",": "comma", ";": "semicolon", "\t": "tab"}
-    return _table(path, header, records, f"separated by {names.get(delimiter, delimiter)}")
+    return _table(path, header, records, f"separated by {names.get(delimiter, delimiter)}", exact=exact)
 
 
 def _delimiter(text: str) -> str:
@@ -150,19 +157,18 @@ def _whole(text: str, delimiter: str, path: Path) -> None:
 
 
 def _records(text: str, delimiter: str, path: Path, start: int) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record that is no blank line with the line it starts on, read as Python's csv does by default."""
+    """Yield each record with the line it starts on, read as Python's csv does by default; a blank line has no cell."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     line = start
     try:
         for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield line + 1, cells
+            yield line + 1, cells
             line = start + reader.line_num
     except csv.Error as error:
         raise InputError(f"not CSV: {error}", file=path, line=line + 1, remedy="Correct the record") from None
 
 
-def _json(path: Path) -> Table:
+def _json(path: Path, *, exact: bool) -> Table:
     """Return the table of a JSON list or JSON lines of objects, or of the one list inside an object."""
     records: list[tuple[int, Any]]
     if path.suffix.lower() == ".json" and starts_with(path, b"{"):
@@ -173,7 +179,10 @@ def _json(path: Path) -> Table:
     if stranger is not None:
         raise InputError("not an object of fields", file=path, line=stranger, remedy="Write {…} for every row")
     columns = tuple(dict.fromkeys(str(name) for _, value in records for name in value))
-    rows = tuple(TableRow(line, {name: _cell(cell) for name, cell in value.items()}) for line, value in records)
+    rows = tuple(
+        TableRow(line, {name: _cell(cell, exact=False) if not exact else cell for name, cell in value.items()})
+        for line, value in records
+    )
     return Table(path, columns, rows, "JSON")
 
 
@@ -192,7 +201,7 @@ def _listed(path: Path) -> list[tuple[int, Any]]:
     return [(lines(index), item) for index, item in enumerate(value[key])]
 
 
-def _excel(path: Path, sheet: str | None) -> Table:
+def _excel(path: Path, sheet: str | None, *, exact: bool) -> Table:
     """Return the named sheet of a workbook, else its first one that holds anything."""
     try:
         import openpyxl
@@ -213,14 +222,12 @@ def _excel(path: Path, sheet: str | None) -> Table:
         raise InputError(f"no sheet '{sheet}'", file=path, remedy=f"Sheets: {', '.join(sheets)}")
     filled = {name: rows for name, rows in sheets.items() if any(cell is not None for row in rows for cell in row)}
     chosen = sheet if sheet is not None else next(iter(filled), None)
-    rows = [
-        (number, row)
-        for number, row in enumerate(filled.get(chosen or "", []), 1)
-        if any(cell is not None for cell in row)
-    ]
+    rows = list(enumerate(filled.get(chosen or "", []), 1))
+    first = next((place for place, (_, row) in enumerate(rows) if any(cell is not None for cell in row)), len(rows))
+    rows = rows[first:]
     if not rows:
         raise InputError("the sheet is empty", file=path, remedy="Write a header and rows")
     others = [name for name in filled if name != chosen]
     told = f"sheet '{chosen}'" + (f", not {', '.join(others)} (FILE#sheet=NAME)" if others else "")
     header = ["" if cell is None else str(cell) for cell in rows[0][1]]
-    return _table(path, header, rows[1:], told)
+    return _table(path, header, rows[1:], told, exact=exact)

@@ -264,7 +264,11 @@ def _says_itself(row: object, width: int) -> TypeGuard[list[object]]:
 
 
 def _column(value: object, field: str) -> Column:
-    """Read one column: an object with a name and, where known, a kind."""
+    """Read one column: an object with a name and, where known, a kind; also its name, or NAME:KIND, as text."""
+    if isinstance(value, str):
+        name, _, kind = value.rpartition(":")
+        known = bool(name) and (kind_of(kind) is not Kind.OTHER or kind.strip().lower() in ("other", "any"))
+        return Column(name, kind_of(kind)) if known else Column(value)
     if not isinstance(value, dict) or not isinstance(value.get("name"), str) or set(value) - {"name", "kind"}:
         _refuse('a column is {"name": text, "kind": kind}', field)
     kind = value.get("kind", str(Kind.OTHER))

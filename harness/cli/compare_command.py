@@ -6,15 +6,19 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from cases.errors import InputError
     from cases.pairs import Pair
+    from cases.policy import Policy
     from harness.results.case_result import ComparisonRecord
 
+_NAMED = 10
 FORMS = ("json", "text", "markdown", "html")
 
 Writer = "Callable[[Pair, ComparisonRecord], str]"
@@ -22,7 +26,8 @@ Writer = "Callable[[Pair, ComparisonRecord], str]"
 
 
 @click.command("compare")
-@click.argument("pairs")
+@click.argument("pairs", metavar="PAIRS|GOLD")
+@click.argument("predicted", metavar="[PREDICTED]", required=False)
 @click.option(
     "--policy", metavar="NAME", default="strict", help="Policy below each line's own fields (default strict)."
 )
@@ -30,32 +35,68 @@ Writer = "Callable[[Pair, ComparisonRecord], str]"
 @click.option(
     "--evidence", type=click.Choice(FORMS), help="Show the evidence too: in the JSON lines, or as text, Markdown, HTML."
 )
-def command(pairs: str, policy: str, out: str | None, evidence: str | None) -> int:
+def command(pairs: str, predicted: str | None, policy: str, out: str | None, evidence: str | None) -> int:
     """Judge pairs of relations without any database.
 
     PAIRS is a JSON lines file (- for standard input): {"id", "policy", "gold": {"columns", "rows"}, "pred": {…}} with
     rows in typed JSON. For each line one JSON line {"id", "verdict", "reason", "rule"} is written. A malformed line
-    is named on standard error, the others are judged all the same, and the exit code is 2.
+    is named on standard error, the others are judged all the same, and the exit code is 2. A line that says which
+    verdict is right (label fields `verdict`, `tag`, `reason`) is told whether it is met, and the exit code is 1 where
+    one is not. GOLD and PREDICTED are two files of results (CSV, TSV, Parquet, Excel, JSON), or two folders of them.
     """
     from cases.policy_spelling import policy_named
 
     base = policy_named(policy)
     counts: Counter[str] = Counter()
+    labels = Labels()
     bad = 0
-    with _opened(pairs) as stream, _target(out) as target:
-        source = Path("<stdin>" if pairs == "-" else pairs)
+    source = Path("<stdin>" if pairs == "-" else pairs)
+    with _read(pairs, predicted, source, base) as read, _target(out) as target:
         write = _writer(evidence, color=out is None and sys.stdout.isatty())
         target.write(_head(evidence, source))
-        for judged in _judged(stream, source, base):
+        for judged in _judged(read, source):
             if isinstance(judged, Exception):
                 bad += 1
                 sys.stderr.write(f"INPUT: {judged}\n")
             else:
                 counts[judged[1].verdict] += 1
+                labels.take(*judged)
                 target.write(write(*judged))
         target.write("</body></html>\n" if evidence == "html" else "")
         target.flush()
-    return _ended(counts, bad, pairs)
+    return _ended(counts, bad, pairs, labels)
+
+
+@dataclass
+class Labels:
+    """Which labels the verdicts met: how many there are, and the pairs whose label says otherwise."""
+
+    total: int = 0
+    missed: list[str] = field(default_factory=list)
+
+    def take(self, pair: Pair, record: ComparisonRecord) -> None:
+        """Count one judged pair, where it has a label."""
+        self.total += pair.label is not None
+        if pair.label not in (None, record.verdict):
+            self.missed.append(f"{pair.id} ({pair.label}, found {record.verdict})")
+
+    def told(self) -> str:
+        """Return how many are met and which are not."""
+        missed = f"; not met: {', '.join(self.missed[:_NAMED])}" if self.missed else ""
+        more = f" and {len(self.missed) - _NAMED} more" if len(self.missed) > _NAMED else ""
+        return f"{self.total - len(self.missed)} of {self.total} labels met{missed}{more}"
+
+
+@contextmanager
+def _read(pairs: str, predicted: str | None, source: Path, base: Policy) -> Iterator[Iterator[Pair | InputError]]:
+    """Give the pairs of a file of pairs, or of two files or folders of results."""
+    from cases.pairs import pairs_of_files, read_pairs
+
+    if predicted is not None:
+        yield pairs_of_files(Path(pairs), Path(predicted), base)
+        return
+    with _opened(pairs) as stream:
+        yield read_pairs(stream, source, base)
 
 
 @contextmanager
@@ -102,15 +143,15 @@ def _target(out: str | None) -> Iterator[IO[str]]:
         yield target
 
 
-def _judged(stream: IO[bytes], name: Path, base: object) -> Iterator[tuple[Pair, ComparisonRecord] | Exception]:
+def _judged(read: Iterator[Pair | InputError], name: Path) -> Iterator[tuple[Pair, ComparisonRecord] | Exception]:
     """Yield each pair with its verdict, or the error that makes a line none; one line is held at a time."""
     from cases.errors import InputError
-    from cases.pairs import placed, read_pairs
+    from cases.pairs import placed
     from harness.results.records import comparison_record
     from harness.results.verdicts import Comparison
     from harness.verdict import GoldRows, judge_rows
 
-    for pair in read_pairs(stream, name, base):  # type: ignore[arg-type]
+    for pair in read:
         if isinstance(pair, InputError):
             yield pair
             continue
@@ -153,6 +194,9 @@ def _json_line(pair: Pair, record: ComparisonRecord, *, whole: bool) -> str:
     from harness.reports.escape import json_text
 
     value: dict[str, object] = {"id": pair.id, "verdict": record.verdict, "reason": record.reason, "rule": record.rule}
+    if pair.label is not None:
+        value |= {"label": pair.label, "met": pair.label == record.verdict}
+        value |= {name: text for name, text in (("tag", pair.tag), ("why", pair.why)) if text is not None}
     if whole:
         value |= record.model_dump(mode="json", exclude=set(value))
     return json_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"))) + "\n"
@@ -167,7 +211,7 @@ def _head(evidence: str | None, source: Path) -> str:
     return html_head(f"sqlassay compare: {source.name}") + "\n"
 
 
-def _ended(counts: Counter[str], bad: int, pairs: str) -> int:
+def _ended(counts: Counter[str], bad: int, pairs: str, labels: Labels) -> int:
     """Say on standard error how it ended, so that standard output holds the answers alone; return the exit code."""
     total = sum(counts.values())
     shares = ", ".join(f"{counts[verdict]} {verdict}" for verdict in ("match", "mismatch", "undecided"))
@@ -175,7 +219,10 @@ def _ended(counts: Counter[str], bad: int, pairs: str) -> int:
         line, code = f"INPUT: {bad} malformed lines, {total} pairs judged: {shares}", 2
     elif not total:
         line, code = f"NOTHING SCORABLE: no pair in {pairs}", 5
+    elif labels.missed:
+        line, code = f"FAIL: {labels.told()}; {total} pairs: {shares}", 1
     else:
-        line, code = f"OK: {total} pairs: {shares}", 0
+        met = f"; {labels.told()}" if labels.total else ""
+        line, code = f"OK: {total} pairs: {shares}{met}", 0
     sys.stderr.write(f"{line} (exit {code})\n")
     return code

@@ -155,7 +155,7 @@ def test_ten_thousand_pairs_take_less_than_a_minute(tmp_path: Path, capsys: pyte
 @pytest.mark.slow
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the handed corpus is not beside the project")
 def test_every_pair_of_the_handed_corpus_is_right(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The corpus written as pairs in typed JSON gets its 165 verdicts through the command."""
+    """The corpus written as labelled pairs in typed JSON meets its 165 labels through the command."""
     spec = importlib.util.spec_from_file_location("read_corpus", CORPUS / "read_corpus.py")
     assert spec is not None
     assert spec.loader is not None
@@ -167,18 +167,21 @@ def test_every_pair_of_the_handed_corpus_is_right(tmp_path: Path, capsys: pytest
         for given in map(json.loads, lines):
             wanted[given["id"]] = given["verdict"]
             sides = {name: _side(given[name], dict(reader.NAMES)) for name in ("gold", "pred")}
-            target.write(json.dumps({"id": given["id"], "policy": given["policy"], **sides}) + "\n")
+            target.write(json.dumps({**given, **sides}) + "\n")
     assert _run(["compare", str(tmp_path / "corpus.jsonl")]) == 0
-    found = {value["id"]: value["verdict"] for value in map(json.loads, capsys.readouterr().out.splitlines())}
+    out, err = capsys.readouterr()
+    found = {value["id"]: value["verdict"] for value in map(json.loads, out.splitlines())}
+    assert err.endswith(f"; {len(wanted)} of {len(wanted)} labels met (exit 0)\n")
     assert len(wanted) >= 165
     assert {name: verdict for name, verdict in wanted.items() if found[name] != verdict} == {}
 
 
 def _side(side: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
     """Return one side in typed JSON; documents are Python values in the corpus."""
-    columns = [dict(zip(("name", "kind"), column.rsplit(":", 1), strict=True)) for column in side["columns"]]
+    kinds = [column.rsplit(":", 1)[1] for column in side["columns"]]
     rows = eval(side["rows"], names)
-    return {"columns": columns, "rows": [[_cell(c, k["kind"]) for c, k in zip(r, columns, strict=True)] for r in rows]}
+    cells = [[_cell(cell, kind) for cell, kind in zip(row, kinds, strict=True)] for row in rows]
+    return {"columns": side["columns"], "rows": cells}
 
 
 def _cell(cell: Any, kind: str) -> Any:
@@ -203,3 +206,51 @@ def test_a_pair_that_fails_inside_costs_that_pair_alone(
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["verdict"] for line in lines] == ["match", "undecided", "match"]
     assert lines[1]["reason"] == "the comparator failed on this pair: ZeroDivisionError: no such number"
+
+
+def test_labels_are_told_met_or_not(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A label stands beside the verdict with its tag and reason; one that is not met is named and ends in exit 1."""
+    right = pair("a", [1], [1], verdict="match", tag="rows", reason="the same")
+    pairs.write_text(right + pair("b", [1], [2], verdict="match") + pair("c", [1], [2]))
+    assert _run(["compare", str(pairs)]) == 1
+    out, err = capsys.readouterr()
+    first, second, third = map(json.loads, out.splitlines())
+    assert (first["label"], first["met"], first["tag"], first["why"]) == ("match", True, "rows", "the same")
+    assert (second["met"], second["verdict"]) == (False, "mismatch")
+    assert "label" not in third
+    told = "FAIL: 1 of 2 labels met; not met: b (match, found mismatch); 3 pairs: 1 match, 2 mismatch, 0 undecided"
+    assert err == f"{told} (exit 1)\n"
+    pairs.write_text(pair("a", [1], [1], verdict="same"))
+    assert _run(["compare", str(pairs)]) == 2
+    assert f"{pairs}:1:verdict: " in capsys.readouterr().err
+
+
+def test_columns_may_be_names_with_kinds(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`x:int` is a name and a kind; a colon before anything else belongs to the name."""
+    sides = {
+        "gold": {"columns": ["x:int", "a:b"], "rows": [[1, 2]]},
+        "pred": {"columns": ["x", "a:b"], "rows": [[1, 2]]},
+    }
+    pairs.write_text(json.dumps({"id": "a", "policy": {"columns": "name"}, **sides}) + "\n")
+    assert _run(["compare", str(pairs)]) == 0
+    assert json.loads(capsys.readouterr().out)["verdict"] == "match"
+
+
+def test_two_files_or_two_folders_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file is a result; files of two folders are paired by name, and one without its counterpart is named."""
+    for folder in ("gold", "pred"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "gold" / "a.csv").write_text("n,day\n1,2026-01-31\n2,\n")
+    (tmp_path / "pred" / "a.json").write_text('[{"n": 2, "day": null}, {"n": 1, "day": {"$date": "2026-01-31"}}]')
+    assert _run(["compare", str(tmp_path / "gold" / "a.csv"), str(tmp_path / "pred" / "a.json")]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "id": "a",
+        "verdict": "match",
+        "reason": "the rows are equal",
+        "rule": "exact",
+    }
+    (tmp_path / "gold" / "b.csv").write_text("n\n1\n")
+    assert _run(["compare", str(tmp_path / "gold"), str(tmp_path / "pred")]) == 2
+    assert "no file 'b' to compare with" in capsys.readouterr().err
+    assert _run(["compare", str(tmp_path / "gold"), str(tmp_path / "pred" / "a.json")]) == 2
+    assert "a folder is compared with a folder" in capsys.readouterr().err
