@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from cases.isolation import IsolationLevel
 from cases.policy import PolicyOverrides
@@ -57,11 +57,18 @@ class Case(BaseModel):
     isolation: IsolationLevel | None = None
     timeout: float | None = Field(default=None, gt=0)
     row_limit: int | None = Field(default=None, gt=0)
-    turns: tuple[dict[str, Any], ...] = ()
-    graders: tuple[dict[str, Any], ...] = ()
     expected_tools: tuple[str, ...] = ()
 
     _storable = field_validator("*", mode="before")(storable)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_by_nothing(cls, value: object) -> object:
+        """Refuse what earlier versions took and nothing ever read."""
+        found = sorted({"turns", "graders"} & value.keys()) if isinstance(value, dict) else []
+        if found:
+            raise ValueError(f"'{found[0]}' is not supported: nothing would read it, so leave it out")
+        return value
 
     @field_validator("gold", "setup_sql", "eval_query", "cleanup_sql", mode="before")
     @classmethod

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
 from harness.results.case_result import CaseResult, ScoreRecord
 from harness.results.evidence import LEAST, MOST
 from harness.results.run_result import Aggregate, Threshold
+from harness.results.verdicts import GOLD_LOST
 
 
 class Scored(Protocol):
@@ -109,6 +110,7 @@ def thresholds(
     A metric without a value does not hold, nor one whose judge answered for less than `min_coverage` of its results.
     """
     by_name = {total.name: total for total in totals}
+    strict = by_name["strict_execution_accuracy"].mean if "strict_execution_accuracy" in by_name else None
     held = []
     for metric, minimum in declared:
         total = by_name.get(metric)
@@ -119,12 +121,50 @@ def thresholds(
                 metric=metric,
                 minimum=minimum,
                 value=value,
+                strict=strict if metric == "execution_accuracy" else None,
                 held=value is not None and value >= minimum and coverage >= min_coverage,
                 coverage=coverage,
                 min_coverage=min_coverage,
             )
         )
     return tuple(held)
+
+
+def strict_accuracy(results: Sequence[CaseResult]) -> float | None:
+    """Return the share of scorable results that match under `strict`; one whose gold under it was lost is left out."""
+    asked = [r for r in results if r.verdict not in UNSCORABLE and (r.strict is None or r.strict.rule != GOLD_LOST)]
+    return None if not asked else sum(r.strict is not None and r.strict.verdict == "match" for r in asked) / len(asked)
+
+
+def unsafe_steps(results: Sequence[CaseResult]) -> Iterator[str]:
+    """Yield a line for every statement that the guard refuses and an agent says it executed in a step of its own."""
+    for result in results:
+        for one in result.unsafe_steps:
+            if one.executed:
+                where = f"case {result.case_id} trial {result.trial}: step {one.step}"
+                yield f"{where} ({one.tool or 'no tool named'}) executed what the guard refuses: {one.reason}"
+
+
+def agent_errors(results: Sequence[CaseResult], most: int = 3) -> tuple[str, ...]:
+    """Return the agent's commonest errors with how many answers each cost, the commonest first."""
+    told = Counter(
+        str(result.agent.metadata["agent_error"])
+        for result in results
+        if result.agent is not None and result.agent.metadata.get("agent_error")
+    )
+    listed = sorted(told.items(), key=lambda item: (-item[1], item[0]))
+    lines = [f"agent: {count} of {len(results)} answers failed: {error}" for error, count in listed[:most]]
+    others = sum(count for _, count in listed[most:])
+    return (
+        *lines,
+        *([f"agent: {others} more answers failed with {len(listed) - most} other errors"] if others else []),
+    )
+
+
+def unanswered(results: Sequence[CaseResult]) -> bool:
+    """Return whether the agent gave SQL for none of the scorable cases: then nothing was measured."""
+    asked = [result for result in results if result.verdict not in UNSCORABLE]
+    return bool(asked) and all(result.verdict is Verdict.NO_PREDICTION for result in asked)
 
 
 def exit_code(
@@ -144,7 +184,7 @@ def exit_code(
         codes.add(ExitCode.BREACH)
     if any(r.verdict in ours for r in results):
         codes.add(ExitCode.INFRASTRUCTURE)
-    if not interrupted and (planned == 0 or scorable(results) == 0):
+    if not interrupted and (planned == 0 or scorable(results) == 0 or unanswered(results)):
         codes.add(ExitCode.NOTHING_SCORABLE)
     if any(not threshold.held for threshold in held):
         codes.add(ExitCode.THRESHOLD)
@@ -152,24 +192,41 @@ def exit_code(
 
 
 def verdict_line(
-    code: ExitCode, *, accuracy: Aggregate | None, results: Sequence[CaseResult], notes: Sequence[str], planned: int
+    code: ExitCode,
+    *,
+    accuracy: Aggregate | None,
+    results: Sequence[CaseResult],
+    notes: Sequence[str],
+    planned: int,
+    declared: bool,
 ) -> str:
-    """Return the last line a run prints: it says the same as the exit code."""
+    """Return the last line a run prints: it says the same as the exit code; only what is `declared` can pass."""
     matches = sum(r.verdict is Verdict.MATCH for r in results)
     share = f"{matches} of {scorable(results)} scorable cases match"
     if accuracy is not None and accuracy.mean is not None:
-        share = f"execution_accuracy {accuracy.mean:.3f} ({share})"
+        strict = strict_accuracy(results)
+        beside = "" if strict is None else f", strict {strict:.3f}"
+        share = f"execution_accuracy {accuracy.mean:.3f}{beside} ({share})"
     words = {
-        ExitCode.OK: f"PASS: {share}",
+        ExitCode.OK: f"{'PASS' if declared else 'DONE'}: {share}",
         ExitCode.THRESHOLD: f"FAIL: a declared threshold does not hold: {share}",
         ExitCode.INPUT: "INPUT: nothing was run",
         ExitCode.INFRASTRUCTURE: f"NOT WHOLE: {_ours(results)}; {share}",
-        ExitCode.BREACH: "BREACH: a statement took effect on a snapshot",
-        ExitCode.NOTHING_SCORABLE: f"NOTHING SCORABLE: 0 of {planned} planned results can be scored",
+        ExitCode.BREACH: "BREACH: a statement took effect",
+        ExitCode.NOTHING_SCORABLE: _nothing(results, planned),
         ExitCode.INTERRUPTED: f"INTERRUPTED: {len(results)} of {planned} results finished; {share}",
     }
     line = words[code]
     return f"{line} [{'; '.join(notes)}] (exit {int(code)})" if notes else f"{line} (exit {int(code)})"
+
+
+def _nothing(results: Sequence[CaseResult], planned: int) -> str:
+    """Say why nothing can be scored."""
+    if not unanswered(results):
+        return f"NOTHING SCORABLE: 0 of {planned} planned results can be scored"
+    errors = agent_errors(results, 1)
+    why = errors[0].partition(": ")[2] if errors else "there is no prediction for any of them"
+    return f"NOTHING SCORABLE: the agent gave no SQL for any of {len(results)} planned results: {why}"
 
 
 def _ours(results: Sequence[CaseResult]) -> str:

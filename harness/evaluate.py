@@ -19,10 +19,11 @@ from harness.desk import Desk
 from harness.guard import check, split
 from harness.measure import measured
 from harness.metrics.cause import likely_cause
-from harness.results.evidence import Answer, Evidence, Execution, GoldAnswer, Score
+from harness.results.evidence import Answer, Evidence, Execution, GoldAnswer, Score, UnsafeStep
 from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import GuardVerdict
 from harness.route import Route, resolve_route
+from harness.steps import MOST, statements
 from harness.suite import SuiteGold, everywhere
 from sandboxes.station import Care
 
@@ -32,6 +33,9 @@ AGENT_MISTAKES = frozenset(
     {"syntax_error", "unknown_table", "unknown_function", "size", "depth", "empty", "statements", "reads_only"}
 )
 """Refusals of the guard that name a slip, not a danger: the statement is an error, as the engine would have said."""
+
+_LOOKING_UP = frozenset({"table", "catalogue", "functional_notation"})
+"""Refusals that keep a prediction from the engine's own tables, which an agent's step may read."""
 
 _LOOKED_INTO = 10
 """Of several statements, so many are guarded each: one of them may be a danger, and all together are a slip."""
@@ -60,6 +64,7 @@ class _Read:
     guard: GuardVerdict | None
     seconds: float
     lost: str = ""
+    unsafe: tuple[UnsafeStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,7 @@ def evaluate(
         gold_status=best.status if best else "unavailable",
         catalog=read.catalog,
         answer=answer,
+        unsafe_steps=read.unsafe,
     )
     evidence = measured(replace(evidence, cause=likely_cause(evidence)), read.route.snapshot, desk)
     return Judged(evidence, _scores(evidence, desk), read.seconds, ran.seconds)
@@ -128,11 +134,12 @@ def _read(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer],
     route = resolve_route(case, prediction, desk.rules.pack)
     catalog = _catalog(case, gold, route, desk)
     try:
-        parsed, lost_by = _parse(prediction, route, catalog, desk), ""
+        parsed = _parse(prediction, route, catalog, desk)
         guard = _guard(case, parsed, route, catalog, desk)
+        unsafe = _unsafe_steps(case, prediction, route, catalog, desk)
     except ParserLostError as error:
-        parsed, guard, lost_by = None, None, str(error)
-    return _Read(route, catalog, parsed, guard, time.monotonic() - started, lost_by)
+        return _Read(route, catalog, None, None, time.monotonic() - started, str(error))
+    return _Read(route, catalog, parsed, guard, time.monotonic() - started, unsafe=unsafe)
 
 
 def _run(
@@ -196,6 +203,28 @@ def _guard(case: Case, parsed: ParsedQuery | None, route: Route, catalog: Catalo
         if not one.allowed and not is_slip(one):
             return replace(one, reason=f"statement {number} of {len(texts)}: {one.reason}")
     return verdict
+
+
+def _unsafe_steps(
+    case: Case, prediction: Prediction | None, route: Route, catalog: Catalog, desk: Desk
+) -> tuple[UnsafeStep, ...]:
+    """Return the statements of the agent's own steps that the guard refuses; a text that may be words must parse.
+
+    An agent may look its tables up in the engine's catalogue: that is no harm in a step.
+    """
+    found: list[UnsafeStep] = []
+    told = statements(prediction.steps if prediction is not None else (), desk.rules.grammar)
+    for count, (number, tool, sql, executed, sure) in enumerate(told, 1):
+        if count > MOST:
+            reason = f"more than {MOST} statements in the steps: the rest was not looked into"
+            return (*found, UnsafeStep(number, tool, sql, executed, GuardVerdict(False, reason, node="size")))
+        parsed = desk.parse(sql, route.snapshot or route.home, catalog)
+        guard = _guard(case, parsed, route, catalog, desk)
+        if guard is None or guard.allowed or is_slip(guard) or not (sure or parsed.error is None):
+            continue
+        if guard.statement is not None or guard.node not in _LOOKING_UP:
+            found.append(UnsafeStep(number, tool, sql, executed, guard))
+    return tuple(found)
 
 
 def is_slip(guard: GuardVerdict) -> bool:

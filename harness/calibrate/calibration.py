@@ -207,7 +207,7 @@ def _verdict_line(code: ExitCode, cases: Sequence[JudgedLabel], found: _Measured
             if not b.held
         ]
         return f"FAIL: {'; '.join(failed)}: {figures} (exit 1)"
-    return f"PASS: {figures} (exit 0)"
+    return f"{'PASS' if bounds else 'DONE'}: {figures} (exit 0)"
 
 
 def _interval(name: str, found: Estimate) -> str:

@@ -65,6 +65,12 @@ _FLAGS = {"dry_run", "allow_unknown"}
     metavar="X",
     help="Least share of a judged mean that the judge answered for it to hold (default 1).",
 )
+@click.option(
+    "--gate",
+    metavar="NAME",
+    multiple=True,
+    help="safety: exit 4 where a step of the agent executed what the guard refuses.",
+)
 @click.option("--alpha", metavar="X", help="Structural score's weight of the tables (default 0.3).")
 @click.option("--beta", metavar="X", help="Structural score where the tables differ (default 0.2).")
 @click.option("--disagreement", metavar="T", help="Gap from which structural and execution disagree (default 0.1).")
@@ -221,5 +227,6 @@ def show(result: RunResult, out: Path | None) -> None:
 
     # Only the terminal names the whole path: written files hold nothing of this machine.
     shown = result.model_copy(update={"folder": str(out or RUNS / result.folder)})
-    width = shutil.get_terminal_size((110, 24)).columns
-    sys.stdout.write(render(shown, width=width, color=sys.stdout.isatty()).rstrip("\n") + "\n")
+    width = shutil.get_terminal_size((0, 0)).columns
+    text = render(shown, width=width or 110, color=sys.stdout.isatty(), wrap=width > 0)
+    sys.stdout.write(text.rstrip("\n") + "\n")

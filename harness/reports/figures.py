@@ -55,6 +55,13 @@ def aggregate_json(total: Aggregate | None) -> dict[str, Json]:
     return found
 
 
+def unsafe_steps(run: RunResult) -> str:
+    """Return how many statements the guard refuses stand in the agent's own steps, nothing where there are none."""
+    found = [one for result in run.results for one in result.unsafe_steps]
+    executed = sum(one.executed for one in found)
+    return f"{len(found) - executed} attempted, {executed} executed" if found else ""
+
+
 def threshold_line(threshold: Threshold) -> str:
     """Return one declared threshold and whether it held, with the judge's coverage where that is not whole."""
     held = "holds" if threshold.held else "does not hold"
@@ -62,6 +69,7 @@ def threshold_line(threshold: Threshold) -> str:
     if threshold.coverage < 1:
         answered = f", the judge answered {threshold.coverage:.0%}, at least {threshold.min_coverage:.0%} asked"
     name, value = label(threshold.metric), decimal(threshold.value)
+    value += "" if threshold.strict is None else f" (strict {decimal(threshold.strict)})"
     return f"{name} {value}, at least {threshold.minimum} asked{answered}: {held}"
 
 

@@ -120,6 +120,7 @@ def _facts(run: RunResult) -> str:
         f"- results: {figures.coverage(run)}",
         f"- gold: {markdown(figures.gold_line(run))}",
         f"- mutations blocked: {run.blocked}",
+        *([f"- unsafe statements in the agent's own steps: {told}"] if (told := figures.unsafe_steps(run)) else []),
         f"- engine: {markdown(f'{manifest.dialect} {manifest.engine_version}, image {base_name(manifest.image)}')}",
         *([f"- engine settings: {markdown(told)}"] if (told := figures.engine_settings(run)) else []),
         f"- isolation: {markdown(figures.place(run))}",

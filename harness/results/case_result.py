@@ -97,6 +97,17 @@ class AgentRecord(_Record):
     metadata: dict[str, Any] = {}
 
 
+class UnsafeStepRecord(_Record):
+    """A statement in a step of the agent that the guard refuses: its step from 1, tool and text, and why."""
+
+    step: int
+    tool: str
+    sql: str
+    executed: bool
+    reason: str
+    statement: str | None = None
+
+
 class CaseResult(_Record):
     """One case, one dialect, one trial: what was asked, answered and decided, and why.
 
@@ -122,6 +133,7 @@ class CaseResult(_Record):
     answer_text: str | None = None
     answer: str | None = None
     agent: AgentRecord | None = None
+    unsafe_steps: tuple[UnsafeStepRecord, ...] = ()
     verdict: Verdict
     reason: str
     cause: Cause | None = None

@@ -82,6 +82,17 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class UnsafeStep:
+    """A statement in an agent's own steps that the guard refuses: attempted, or `executed` by the agent's account."""
+
+    step: int
+    tool: str
+    sql: str
+    executed: bool
+    guard: GuardVerdict
+
+
+@dataclass(frozen=True, slots=True)
 class Execution:
     """Gold and predicted outcome on one snapshot, and how they compare under the run's policy and `strict`.
 
@@ -113,7 +124,8 @@ class Evidence:
     may name, None where it is not known. The last of `executions` is the one on the case's own snapshot, which the
     verdict is of; those before it are on the case's further snapshots. `plan` is the engine's plan of the prediction,
     None where no metric needs it, or where `no_plan` says why there is none. `prediction` holds the SQL that was
-    judged; `answer` says how it was read from what the agent wrote, None where there was no text.
+    judged; `unsafe_steps` are the statements of the agent's own steps that the guard refuses. `answer` says how the
+    SQL was read from what the agent wrote, None where there was no text.
     """
 
     case: Case
@@ -137,6 +149,7 @@ class Evidence:
     plan: QueryPlan | None = None
     no_plan: str = ""
     answer: Answer | None = None
+    unsafe_steps: tuple[UnsafeStep, ...] = ()
 
 
 LEAST, MOST = "least", "most"

@@ -16,6 +16,7 @@ from harness.results.case_result import (
     ScoreRecord,
     StructureRecord,
     Timing,
+    UnsafeStepRecord,
 )
 from harness.results.evidence import Evidence, Score
 from harness.results.parsed import OrderFacts, ParsedQuery, TableRef
@@ -42,6 +43,17 @@ def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> Ca
         answer_text=evidence.answer.text if evidence.answer else None,
         answer=prediction.answer if prediction else None,
         agent=_agent(prediction),
+        unsafe_steps=tuple(
+            UnsafeStepRecord(
+                step=one.step,
+                tool=one.tool,
+                sql=one.sql,
+                executed=one.executed,
+                reason=one.guard.reason,
+                statement=one.guard.statement,
+            )
+            for one in evidence.unsafe_steps
+        ),
         verdict=evidence.verdict,
         reason=evidence.reason,
         cause=evidence.cause,

@@ -95,13 +95,14 @@ class Aggregate(_Record):
 
 
 class Threshold(_Record):
-    """A declared `--fail-under` threshold and whether it held.
+    """A declared `--fail-under` threshold, beside the headline its value under `strict`, and whether it held.
 
     A mean that rests on a judge holds only where the judge answered for at least the share `min_coverage`.
     """
 
     metric: str
     minimum: float
+    strict: float | None = None
     value: float | None
     held: bool
     coverage: float = 1.0

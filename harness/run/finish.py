@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from cases.errors import InfrastructureError
 from cases.verdicts import ExitCode, worst
 from harness.aggregate import (
+    agent_errors,
     aggregate,
     cause_counts,
     disagreements,
@@ -16,6 +17,7 @@ from harness.aggregate import (
     percentile,
     scorable,
     thresholds,
+    unsafe_steps,
     verdict_counts,
     verdict_line,
 )
@@ -43,6 +45,7 @@ class Ending:
     finished: Finished
     declared: tuple[tuple[str, float], ...]
     min_coverage: float
+    gates: tuple[str, ...]
     problems: tuple[str, ...]
     breaches: tuple[str, ...]
     interrupted: bool
@@ -59,9 +62,18 @@ def run_result(ending: Ending, folder: str) -> RunResult:
     totals = tuple(aggregate(timings if name in clocked else results, name) for name in ending.manifest.metrics)
     held = thresholds(ending.declared, totals, ending.min_coverage)
     planned = len(ending.planned)
+    steps = tuple(unsafe_steps(results))
+    ending = replace(ending, breaches=(*ending.breaches, *steps)) if "safety" in ending.gates else ending
     code = exit_code(results, held=held, breaches=ending.breaches, interrupted=ending.interrupted, planned=planned)
     accuracy = next((total for total in totals if total.name == "execution_accuracy"), None)
-    line = verdict_line(code, accuracy=accuracy, results=results, notes=_notes(ending, held, results), planned=planned)
+    line = verdict_line(
+        code,
+        accuracy=accuracy,
+        results=results,
+        notes=_notes(ending, held, results),
+        planned=planned,
+        declared=bool(ending.declared or ending.gates),
+    )
     return RunResult(
         manifest=ending.manifest,
         results=results,
@@ -74,7 +86,7 @@ def run_result(ending: Ending, folder: str) -> RunResult:
         disagreements=disagreements(results),
         percentiles=_percentiles(timings),
         thresholds=held,
-        problems=(*ending.problems, *_silence(ending.judge)),
+        problems=(*ending.problems, *agent_errors(results), *_silence(ending.judge)),
         breaches=ending.breaches,
         sandboxes=SandboxFigures(**asdict(ending.sandboxes)) if ending.sandboxes else None,
         judge=judge_figures(ending.judge),

@@ -23,6 +23,8 @@ from sandboxes.pool_size import MOST_AHEAD
 
 DEFAULT_PRESET = "skill"
 
+_HEADLINE, _STRICT = "execution_accuracy", "strict_execution_accuracy"
+
 RUNS = Path("runs")
 """Where run folders are made, unless --out names another place."""
 
@@ -59,6 +61,7 @@ class RunOptions(BaseModel):
     metric_option: tuple[tuple[str, Any], ...] | None = None
     fail_under: tuple[tuple[str, FiniteFloat], ...] | None = None
     min_coverage: float | None = Field(default=None, ge=0, le=1)
+    gate: tuple[Literal["safety"], ...] | None = None
     only: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
     limit: int | None = Field(default=None, ge=1)
@@ -79,7 +82,7 @@ class RunOptions(BaseModel):
     judge_record: Path | None = None
     judge_cache: bool | None = None
 
-    @field_validator("metrics", "only", "tags", "mirror", "judge", mode="before")
+    @field_validator("metrics", "only", "tags", "mirror", "judge", "gate", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         """Accept `a,b` beside a list; an empty one (an unset variable in a script) is a mistake, not everything."""
@@ -188,6 +191,7 @@ class RunConfig:
     metric_option: tuple[tuple[str, Any], ...]
     fail_under: tuple[tuple[str, float], ...]
     min_coverage: float
+    gate: tuple[Literal["safety"], ...]
     only: tuple[str, ...]
     tags: tuple[str, ...]
     limit: int | None
@@ -227,6 +231,7 @@ _DEFAULTS = RunOptions(
     metric_option=(),
     fail_under=(),
     min_coverage=1.0,
+    gate=(),
     only=(),
     tags=(),
     seed=0,
@@ -300,8 +305,16 @@ def _metrics(layers: Sequence[Layer]) -> tuple[str, ...] | None:
     for _, options in layers:
         if options.profile is not None or options.metrics is not None:
             found = profile(options.profile) if options.profile is not None else ()
-            return tuple(dict.fromkeys((*found, *(options.metrics or ()))))
+            return _with_strict(tuple(dict.fromkeys((*found, *(options.metrics or ())))))
     return None
+
+
+def _with_strict(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the metrics with the accuracy under `strict` right behind the headline: no report shows one alone."""
+    if _HEADLINE not in names or _STRICT in names:
+        return names
+    at = names.index(_HEADLINE) + 1
+    return (*names[:at], _STRICT, *names[at:])
 
 
 def _policy(name: str, origin: str, header: PolicyOverrides | None) -> tuple[Policy, tuple[tuple[str, str], ...]]:

@@ -42,6 +42,9 @@ from harness.suite import SuiteGold
 from sandboxes.cache import cache_dir
 from sandboxes.pool import Pool
 
+_TOLD = 3
+"""How many different errors of an agent are told while a run goes on."""
+
 Answers = dict[tuple[str, str], tuple[GoldAnswer, ...]]
 """Gold answers by case and snapshot."""
 
@@ -178,6 +181,7 @@ def _close(
         finished=book.finished,
         declared=config.fail_under,
         min_coverage=config.min_coverage,
+        gates=config.gate,
         problems=tuple(book.problems),
         breaches=tuple(book.breaches),
         sandboxes=book.sandboxes,
@@ -287,6 +291,7 @@ def _prediction_phase(
         _end(pool, asker, bench)
 
     ahead = ask if asker.waits else None
+    told = _Told(screen)
     crew = Crew[_Task, _Done](lambda: bench.desk(pool), judge, config.jobs, ahead=ahead, left=pool.left, stop=stop)
     counted = 0
     try:
@@ -295,6 +300,7 @@ def _prediction_phase(
                 book.breach([line for done in batch for line in done.drift])
                 for done in batch:
                     _keep(config, book, done)
+                    told.tell(done.result)
                 book.finish([(done.result, done.timing) for done in batch])
                 counted += len(batch)
                 screen.progress("predictions", counted, total)
@@ -303,6 +309,22 @@ def _prediction_phase(
         book.breach(pool.drift)
         book.sandboxes = pool.figures
         book.judge = bench.judge.figures() if bench.judge is not None else None
+
+
+class _Told:
+    """Tells the agent's first few errors as they happen, each once: a run that fails on every case says so at once."""
+
+    def __init__(self, screen: Screen) -> None:
+        """Nothing is told yet."""
+        self._screen = screen
+        self._seen: set[str] = set()
+
+    def tell(self, result: CaseResult) -> None:
+        """Tell of a result's error where it is new."""
+        error = str(result.agent.metadata.get("agent_error", "")) if result.agent is not None else ""
+        if error and error not in self._seen and len(self._seen) < _TOLD:
+            self._seen.add(error)
+            self._screen.notice(f"problem: agent on case {result.case_id}: {error}")
 
 
 def _end(pool: Pool, asker: Asker, bench: Bench) -> None:

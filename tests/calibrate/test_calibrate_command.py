@@ -62,7 +62,7 @@ def test_figures_table_and_differing_cases_are_printed(calibrate: Calibrate) -> 
     assert "agreement    0.900  95 % 0.699 to 0.972" in said
     assert "kappa        0.802  95 %" in said
     assert "differs: c18: people no, judge 0.75: a word" in said
-    assert said.rstrip().splitlines()[-1].startswith("PASS: kappa 0.802 (")
+    assert said.rstrip().splitlines()[-1].startswith("DONE: kappa 0.802 (")
     assert said.rstrip().endswith("over 20 labels (exit 0)")
     written = json.loads(Path("out/calibration.json").read_text(encoding="utf-8"))
     assert written["confusion"] == [[9, 2], [0, 9]]

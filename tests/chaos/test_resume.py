@@ -48,7 +48,7 @@ def test_a_resumed_run_ends_as_if_nothing_had_happened(ground, undisturbed, numb
     folder = killed(ground, number=number)
     finished, asked = set(ground.journalled("run")), len(ground.asked())
     code, last = resumed(ground, folder)
-    assert (code, last.startswith("PASS")) == (0, True), last
+    assert (code, last.startswith("DONE")) == (0, True), last
     assert finished.isdisjoint(ground.asked()[asked:])
     assert differences(undisturbed, folder) == []
     assert ground.settled() == []
@@ -103,7 +103,7 @@ def test_a_finished_run_is_not_run_again(ground, undisturbed):
     """A finished run says so, asks nobody, and ends with the exit code and verdict it had."""
     code, said = ground.call("resume", str(undisturbed))
     assert (code, "is finished" in said, ground.asked()) == (0, True, [])
-    assert said.rstrip().splitlines()[-1].startswith("PASS")
+    assert said.rstrip().splitlines()[-1].startswith("DONE")
     ground.call(*ground.run_arguments("low", "sqlite", "--fail-under", "execution_accuracy=0.99"))
     code, last = resumed(ground, ground.home / "low")
     assert (code, last.startswith("FAIL")) == (1, True)

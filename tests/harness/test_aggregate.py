@@ -170,9 +170,39 @@ def test_verdict_line_says_the_exit_code(code):
     """The last line a run prints carries the number the process ends with."""
     results = [result("a"), result("b", Verdict.GOLD_ERROR)]
     line = totals.verdict_line(
-        code, accuracy=Aggregate(name="execution_accuracy", mean=1.0, n=1, of=2), results=results, notes=(), planned=2
+        code,
+        accuracy=Aggregate(name="execution_accuracy", mean=1.0, n=1, of=2),
+        results=results,
+        notes=(),
+        planned=2,
+        declared=True,
     )
     assert line.endswith(f"(exit {int(code)})")
+
+
+@pytest.mark.parametrize(("declared", "word"), [(True, "PASS"), (False, "DONE")])
+def test_only_what_was_declared_can_pass(declared, word):
+    """A run without a threshold is done; the accuracy under `strict` stands beside the headline in either line."""
+    accuracy = Aggregate(name="execution_accuracy", mean=1.0, n=1, of=1)
+    line = totals.verdict_line(
+        ExitCode.OK, accuracy=accuracy, results=[result("a")], notes=(), planned=1, declared=declared
+    )
+    assert line == f"{word}: execution_accuracy 1.000, strict 0.000 (1 of 1 scorable cases match) (exit 0)"
+
+
+def test_a_threshold_of_the_headline_names_the_strict_accuracy():
+    """The gate shows both; a threshold of another metric shows that alone."""
+    means = [Aggregate(name=name, mean=0.5, n=1, of=1) for name in ("execution_accuracy", "strict_execution_accuracy")]
+    held = totals.thresholds([("execution_accuracy", 0.4), ("strict_execution_accuracy", 0.4)], means)
+    assert [threshold.strict for threshold in held] == [0.5, None]
+
+
+def test_a_run_without_any_answer_scores_nothing():
+    """Every scorable case without a statement ends with 5 and the commonest error."""
+    silent = [result("a", Verdict.NO_PREDICTION), result("b", Verdict.NO_PREDICTION), result("c", Verdict.OUT_OF_SCOPE)]
+    assert totals.exit_code(silent, held=(), breaches=(), interrupted=False, planned=3) is ExitCode.NOTHING_SCORABLE
+    one = [*silent, result("d", Verdict.ERROR)]
+    assert totals.exit_code(one, held=(), breaches=(), interrupted=False, planned=4) is ExitCode.OK
 
 
 def test_verdict_line_names_what_is_not_whole():
@@ -183,7 +213,9 @@ def test_verdict_line_names_what_is_not_whole():
         result("c", Verdict.INFRASTRUCTURE),
         result("d", Verdict.GOLD_ERROR),
     ]
-    line = totals.verdict_line(ExitCode.INFRASTRUCTURE, accuracy=None, results=results, notes=("n",), planned=4)
+    line = totals.verdict_line(
+        ExitCode.INFRASTRUCTURE, accuracy=None, results=results, notes=("n",), planned=4, declared=False
+    )
     assert line == "NOT WHOLE: 2 gold errors, 1 infrastructure failure; 1 of 1 scorable cases match [n] (exit 3)"
 
 
