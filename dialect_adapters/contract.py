@@ -290,6 +290,7 @@ class GrammarRules:
     unless `others` says that they tell of other objects; nor is a call of `catalogue_functions` let through then.
     `file_tables` is a regex of names that the engine takes for files where no table has them ("" = it never does).
     `spellings` say how the parser reads what it does not know of the engine's INSERT, UPDATE, CREATE, ALTER and so on.
+    `method_calls` says that `value.f()` is `f(value)`, `allowed_into` is a regex of code whose INTO writes nothing.
     `clock_hints` is a regex over the whole text: where it finds nothing no unflagged spelling reads the clock ("" =
     none does). `times_are_today` says that a time is today's where a day is wanted. `clock_calls` are functions that
     read it when called with fewer arguments than this.
@@ -334,6 +335,8 @@ class GrammarRules:
     catalogue_functions: frozenset[str] = frozenset()
     spellings: Spellings = Spellings()
     file_tables: str = ""
+    method_calls: bool = False
+    allowed_into: str = ""
     clock_hints: str = ""
     times_are_today: bool = False
     clock_calls: Mapping[str, int] = field(default_factory=dict)

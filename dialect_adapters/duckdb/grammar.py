@@ -43,6 +43,7 @@ RULES = GrammarRules(
     visible_system_tables=frozenset(f"information_schema.{view}" for view in _CATALOGUE_VIEWS.split()),
     rejected_text=(
         (r"[`\\?$#]", "a parameter, a place or a character DuckDB and the parser may read differently"),
+        (r"\bhistogram \((?! [^(),]+ \))", "a histogram of a table that its arguments name"),
         (r"\b0[xXoObB]\w", "a number that DuckDB reads as another"),
         (r"(?<!\. )(?<!as )\buser\b", "USER is a function"),
         (
@@ -81,6 +82,8 @@ RULES = GrammarRules(
     escape_prefixes=("e",),
     dash_comment_ends="\n\r",
     cte_scope="anchored",
+    method_calls=True,
+    allowed_into=r"\binto name [\w$]+ value\b",
     spellings=SPELLINGS,
     file_tables=r"[^\w\s$\"-]",
 )

@@ -24,7 +24,14 @@ RULES = replace(
         (r"\brows examined\b", "a LIMIT that cuts the rows without a word"),
     ),
     # It runs comments of versions to 5.07.00 and from 10.00.00 on, none between: no one version tells which of several.
-    spellings=replace(MYSQL.spellings, gated=False),
+    spellings=replace(
+        MYSQL.spellings,
+        gated=False,
+        reads=(
+            *MYSQL.spellings.reads,
+            (r"\bgroup_concat \( [^()]*(?P<a>limit \d+ (?:(?:,|offset) \d+ )?)\) ", (("a", ""),)),
+        ),
+    ),
     denied_words=MYSQL.denied_words | {"current_role"},
 )
 """The rules. MySQL's lexical level is MariaDB's, but that every executable comment is refused, `/*M! */` among them."""

@@ -39,6 +39,11 @@ SPELLINGS = Spellings(
     prefixes=True,
     gated=True,
     reads=(
+        (
+            r"\bselect (?P<a>(?:sql_(?:small_result|big_result|buffer_result|no_cache)|high_priority) )"
+            r"(?=distinct |distinctrow |all )",
+            (("a", ""),),
+        ),
         (r"\b(?P<a>exists )path _ ", (("a", ""),)),
         (r"\bpath _ (?P<a>(?:null|error|default _) on (?:empty|error) )", (("a", ""),)),
     ),

@@ -37,12 +37,24 @@ _CLOCK_HINTS = (
     r"|(?=.*(?:date|time|range))(?=.*(?:\|\||concat|format|replace|translate|reverse|overlay|chr\b|substr|left|right|pad"
     r"|trim|lower|upper|initcap|string_agg|array|json|xml|convert_from|decode|encode|to_char|split_part|unnest|quote|'[^']*'\s+'))"
 )
+_LABELS = (
+    "select from having union except intersect into on using fetch for in not null true false cast collate create with "
+    "desc asc distinct all any case when then else end primary references table to unique check and or as"
+)
+"""Words that the parser takes for more than a label behind AS."""
+
 _OTHERWISE = r"(?:null|error|default (?:_|-? ?[\d.]+)|empty (?:array|object)) on (?:empty|error) "
 
 SPELLINGS = Spellings(
     numbers=_NUMBERS,
     escaped_names=True,
     reads=(
+        (r"\b(?P<a>operator \( pg_catalog \. )(?:[^\w\s()] ?)+ (?P<b>\) )", (("a", ""), ("b", ""))),
+        (r"(?:^|\s)(?P<a>@ )", (("a", ""),)),
+        *(
+            (rf"^(?:select|with|\() .*[^\s(,] as (?P<a>{word} )(?=, |from |$)", (("a", f'"{word}"'),))
+            for word in _LABELS.split()
+        ),
         (r"\b(?P<a>exists )path _ ", (("a", ""),)),
         (rf"\bpath _ (?P<a>{_OTHERWISE})", (("a", ""),)),
     ),
@@ -88,7 +100,7 @@ RULES = GrammarRules(
         (r"[`\\{}$]", "a character Postgres and the parser may read differently"),
         (r"\bfor\s+(?:no\s+key\s+)?update\b|\bfor\s+(?:key\s+)?share\b", "a locking clause"),
         (r"\bnext\s+value\s+for\b", "a sequence is advanced"),
-        (r"\boperator\s*\(", "an operator named with its schema"),
+        (r"\boperator\s*\((?! pg_catalog \. )", "an operator named with its schema"),
         (r"(?<!\. )(?<!as )\buser\b", "USER is a function"),
     ),
     allowed_statements=frozenset({"select", "union", "intersect", "except", "values"}),
@@ -99,7 +111,7 @@ RULES = GrammarRules(
     | words("""
         array ilike similar grouping symmetric asymmetric bpchar varbit timestamptz timetz ordinality columns path plan
         serial money uuid json jsonb bytea inet cidr tablesample repeatable distinct overlaps both leading trailing
-        bernoulli system xmlattributes
+        bernoulli system xmlattributes operator
         """),
     system_prefixes=("pg_",),
     default_schemas=frozenset({"public"}),

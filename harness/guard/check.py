@@ -167,10 +167,11 @@ def _tree_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, profil
 
 def _word_trouble(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names) -> _No | None:
     """Judge words that are denied wherever they stand, so that a text no parser can read is still named for them."""
-    into = any(token.kind == "word" and token.text == "into" for token in lexed.tokens)
-    if into and parsed.nodes.isdisjoint({"insert", "merge"}) and not _started(lexed.tokens):
-        return _No("INTO writes somewhere", "into")
     code = lexed.code()
+    into = sum(token.kind == "word" and token.text == "into" for token in lexed.tokens)
+    plain = len(re.findall(rules.allowed_into, code)) if rules.allowed_into else 0
+    if into > plain and parsed.nodes.isdisjoint({"insert", "merge"}) and not _started(lexed.tokens):
+        return _No("INTO writes somewhere", "into")
     for pattern, reason in rules.rejected_text:
         if re.search(pattern, code):
             return _No(reason, "text")

@@ -188,10 +188,15 @@ def word_trouble(tokens: Sequence[Token], names: Names, ctes: Sequence[str] = ()
     """Say which word is denied wherever it stands, None where none is."""
     rules = names.rules
     aliases = _aliases(tokens, ctes)
-    for token in tokens:
+    for index, token in enumerate(tokens):
         if token.kind not in {"word", "name"}:
             continue
         text = token.text
+        if text in rules.system_schemas and [each.text for each in tokens[max(0, index - 2) : index]] == [
+            "operator",
+            "(",
+        ]:
+            continue  # the engine's own operator, by its whole name; `rejected_text` has no other schema there
         known = text in aliases or names.known(text)
         # A sign outside ASCII whose small letter is an ASCII one (the kelvin) is another name to the engine.
         if token.kind == "word" and not token.spelled.isascii() and (text.isascii() or not known):
@@ -260,6 +265,19 @@ def _schema(tokens: Sequence[Token], index: int) -> str | None:
     return None if index > 2 and _dot(tokens[index - 3]) else tokens[index - 2].text
 
 
+def _is_of_value(tokens: Sequence[Token], index: int, names: Names) -> bool:
+    """Return True for a call `value.f()`, whose value is no schema or database by its name."""
+    if not names.rules.method_calls:
+        return False
+    first = index - 2
+    while first >= 2 and _dot(tokens[first - 1]):  # noqa: PLR2004 (a name and its dot)
+        first -= 2
+    places = {*names.rules.system_schemas, *names.rules.default_schemas}
+    if names.catalog is not None:
+        places.add(names.catalog.database.lower())
+    return first >= 0 and (tokens[first].kind not in {"word", "name"} or tokens[first].text not in places)
+
+
 def _dot(token: Token) -> bool:
     """Return whether a token is the dot of a qualified name."""
     return token.kind == "mark" and token.text == "."
@@ -298,7 +316,11 @@ def call_trouble(
         # A routine may have the name of a function or keyword of the engine's and be the one that is called.
         allowed = token.text not in hidden and any(token.text in each for each in known)
         ours = allowed and token.text not in names.shadows
-        if ours and not qualified and (token.kind == "word" or token.text in names.rules.functions):
+        if (
+            ours
+            and (not qualified or _is_of_value(tokens, index, names))
+            and (token.kind == "word" or token.text in names.rules.functions)
+        ):
             continue
         if keywords and _is_method(tokens, index):
             continue

@@ -68,7 +68,7 @@ def read(tokens: list[Token], text: str, spelled: Spelled, tokenize: Callable[[s
     """Return the tokens with what any statement may hold as the parser knows it: numbers, clauses of JSON_TABLE."""
     if spelled.numbers and ("_" in text or "0o" in text.lower()):
         tokens = _whole_numbers(tokens, text, _compiled(spelled.numbers))
-    if spelled.reads and any(token.text.lower() == "path" for token in tokens):
+    if spelled.reads:
         tokens = _ruled(tokens, spelled.reads, tokenize)
     return tokens
 
