@@ -151,6 +151,7 @@ def _rescored(
 ) -> Rescored:
     """Return the whole answer: totals, flips, and what could not be judged or found again."""
     scorable = sum(result.verdict not in UNSCORABLE for result in run.results)
+    looked = {result.key for result in compared}  # results themselves compare field by field, for minutes
     lost = tuple(_label(one.result) for one in judged if one.under[OWN].verdict != one.result.verdict.value)
     flips = tuple(_flip(one) for one in judged if len({one.result.verdict.value, *_verdicts(one)}) > 1)
     whole = scorable if not missing else None
@@ -166,7 +167,7 @@ def _rescored(
         compared=len(compared),
         judged=len(judged),
         scorable=scorable,
-        carried=dict(sorted(Counter(r.verdict.value for r in run.results if r not in compared).items())),
+        carried=dict(sorted(Counter(r.verdict.value for r in run.results if r.key not in looked).items())),
         not_stored=missing,
         not_reproduced=lost,
         totals=totals,
