@@ -47,6 +47,7 @@ class GoldAnswer:
     `failure` is set where it gave neither (ours, never the agent's). `probe` is the same query with hidden order
     keys appended and one more row, None where none was needed. `cached` says that an earlier run executed it.
     `status` says where the statement is from; only `native` and `transpiled-verified` ones are ever usable.
+    `shelved` is where its rows wait on disk (offset and bytes), which `relation` then lacks.
     """
 
     sql: str
@@ -60,6 +61,7 @@ class GoldAnswer:
     cached: bool = False
     changed: Changed | None = None
     status: GoldStatus = "native"
+    shelved: tuple[int, int] | None = None
 
     @property
     def usable(self) -> bool:

@@ -20,7 +20,7 @@ from harness.gold import answer_gold, cases_with_gold
 from harness.judges import Seated
 from harness.kin import in_dialects, lent
 from harness.results.case_result import CaseResult, Timing
-from harness.results.evidence import GoldAnswer
+from harness.results.evidence import Evidence, GoldAnswer
 from harness.results.records import case_result, with_pace
 from harness.results.run_result import Manifest, RunResult
 from harness.run.asking import Asker, open_asker
@@ -37,6 +37,7 @@ from harness.run.select import select
 from harness.run.workers import Crew
 from harness.store.folder import RunFolder, check_new
 from harness.store.gold_cache import GoldCache
+from harness.store.shelf import GoldShelf
 from harness.store.sides import Side, row_sides, state_sides
 from harness.suite import SuiteGold
 from sandboxes.cache import cache_dir
@@ -70,13 +71,12 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """A judged task with its written record."""
+    """A judged task's written record; its evidence and gold only where somebody watches, as their rows are many."""
 
-    judged: Judged
-    gold: tuple[GoldAnswer, ...]
     result: CaseResult
     timing: Timing
     drift: tuple[str, ...]
+    watched: tuple[Evidence, tuple[GoldAnswer, ...]] | None = None
 
 
 def run(
@@ -116,7 +116,8 @@ def run(
         try:
             with earlier.folder if earlier else RunFolder(config.out or RUNS / run_id) as folder:
                 book = Book(folder, earlier, watch)
-                written = _phases(config, pack, cases, bench, asker, book, screen, earlier)
+                with closing(GoldShelf(cache_dir())) as shelf:
+                    written = _phases(config, pack, cases, bench, asker, book, screen, shelf, earlier)
                 return _close(config, cases, written, book, write_reports)
         finally:
             bench.provider.close()
@@ -135,16 +136,17 @@ def _phases(
     asker: Asker,
     book: Book,
     screen: Screen,
+    shelf: GoldShelf,
     earlier: Earlier | None,
 ) -> Manifest:
     """Run the gold, write or check the manifest, judge what is not finished, and return the run's manifest."""
     book.folder.list_left_out(pack.left_out)
     book.problem(asker.unused)
     left = tuple(case for case in cases if any(book.is_open(case, trial) for trial in range(config.trials)))
-    gold = _gold_phase(config, left, bench, book, screen)
+    gold = _gold_phase(config, left, bench, book, screen, shelf)
     if config.transpile_gold:
         borrowed, traces = borrow_gold(config, left, bench, screen)
-        gold |= {(case.id, case.snapshot): borrowed[case.id] for case in left if case.id in borrowed}
+        gold |= {(case.id, case.snapshot): shelf.put(borrowed[case.id]) for case in left if case.id in borrowed}
         book.problem(traces)
     pairs = [(case, trial) for case in left for trial in range(config.trials) if book.is_open(case, trial)]
     tasks = deque(
@@ -163,7 +165,7 @@ def _phases(
             book.folder.write_manifest(written, places(config, pack))
         book.keep()
         try:
-            _prediction_phase(config, tasks, bench, pool, asker, book, screen)
+            _prediction_phase(config, tasks, bench, pool, asker, book, screen, shelf)
         except KeyboardInterrupt:
             book.interrupt()
         except RunEndsError as error:
@@ -191,8 +193,10 @@ def _close(
     return finish(run_result(ending, book.folder.path.name), book.folder, write_reports)
 
 
-def _gold_phase(config: RunConfig, cases: Sequence[Case], bench: Bench, book: Book, screen: Screen) -> Answers:
-    """Return every case's gold answers, on further snapshots too where a metric needs them.
+def _gold_phase(
+    config: RunConfig, cases: Sequence[Case], bench: Bench, book: Book, screen: Screen, shelf: GoldShelf
+) -> Answers:
+    """Return every case's gold answers as they wait, on further snapshots too where a metric needs them.
 
     Their servers, started only where an answer is not kept, are gone then.
     """
@@ -201,7 +205,7 @@ def _gold_phase(config: RunConfig, cases: Sequence[Case], bench: Bench, book: Bo
 
     def answer(case: Case, desk: Desk) -> tuple[tuple[str, str], tuple[GoldAnswer, ...]]:
         """Return one case's id and snapshot with its gold answers there."""
-        return (case.id, case.snapshot), answer_gold(case, desk, cache)
+        return (case.id, case.snapshot), shelf.put(answer_gold(case, desk, cache))
 
     answers: Answers = {}
     with bench.pool() as pool:
@@ -274,6 +278,7 @@ def _prediction_phase(
     asker: Asker,
     book: Book,
     screen: Screen,
+    shelf: GoldShelf,
 ) -> None:
     """Judge every case and trial that is not finished; each result is on disk before it is counted."""
     total = len(tasks)
@@ -284,7 +289,7 @@ def _prediction_phase(
 
     def judge(task: _Task, desk: Desk) -> _Done:
         """Judge the agent's answer; one that is written already is looked up here, without a thread of its own."""
-        return _judge(task if task.asked else ask(task), desk)
+        return _judge(_with_rows(task if task.asked else ask(task), shelf), desk, config, book)
 
     def stop() -> None:
         """End what the workers and whoever asks for them wait for."""
@@ -299,7 +304,8 @@ def _prediction_phase(
             for batch in work:
                 book.breach([line for done in batch for line in done.drift])
                 for done in batch:
-                    _keep(config, book, done)
+                    if book.watch is not None and done.watched is not None:
+                        book.watch(*done.watched, done.result)
                     told.tell(done.result)
                 book.finish([(done.result, done.timing) for done in batch])
                 counted += len(batch)
@@ -342,8 +348,14 @@ def _asked(task: _Task, asker: Asker, rules: Rules) -> _Task:
     return replace(task, asked=_Asked(prediction, time.monotonic() - started))
 
 
-def _judge(task: _Task, desk: Desk) -> _Done:
-    """Judge what the agent answered for one case and trial."""
+def _with_rows(task: _Task, shelf: GoldShelf) -> _Task:
+    """Return the task with the rows of its gold that waited on disk."""
+    suite = tuple((snapshot, shelf.whole(gold)) for snapshot, gold in task.suite)
+    return replace(task, gold=shelf.whole(task.gold), suite=suite)
+
+
+def _judge(task: _Task, desk: Desk, config: RunConfig, book: Book) -> _Done:
+    """Judge what the agent answered for one case and trial, and store its rows where they are kept."""
     if task.asked is None:
         raise AssertionError("a task is judged once its agent was asked")
     started = time.monotonic()
@@ -356,7 +368,11 @@ def _judge(task: _Task, desk: Desk) -> _Done:
     total_seconds = agent_seconds + time.monotonic() - started
     paced = tuple(score for score in judged.scores if score[0] in clocked)
     timing = with_pace(_timing(task, judged, prediction, agent_seconds, total_seconds), judged.evidence, paced)
-    return _Done(judged, task.gold, result, timing, desk.station.drift)
+    # Here, in the worker: rows that waited for the runner's thread would pile up in memory.
+    if _stored(config, result):
+        book.folder.store_relations(result, _sides(judged, task.gold))
+    watched = (judged.evidence, task.gold) if book.watch is not None else None
+    return _Done(result, timing, desk.station.drift, watched)
 
 
 def _timing(
@@ -385,25 +401,17 @@ def _predicted(judged: Judged) -> Outcome | None:
     return executions[-1].predicted if executions else None
 
 
-def _stored(config: RunConfig, done: _Done) -> bool:
+def _stored(config: RunConfig, result: CaseResult) -> bool:
     """Return whether this result's rows are kept (`--store-rows`)."""
-    return config.store_rows == "all" or (config.store_rows == "diff" and done.result.verdict == "mismatch")
+    return config.store_rows == "all" or (config.store_rows == "diff" and result.verdict == "mismatch")
 
 
-def _keep(config: RunConfig, book: Book, done: _Done) -> None:
-    """Store the rows of one result where they are kept, and show it to whoever watches."""
-    if _stored(config, done):
-        book.folder.store_relations(done.result, _sides(done))
-    if book.watch is not None:
-        book.watch(done.judged.evidence, done.gold, done.result)
-
-
-def _sides(done: _Done) -> list[Side]:
+def _sides(judged: Judged, gold: Sequence[GoldAnswer]) -> list[Side]:
     """Return what rescore needs: every accepted gold, the one that counted first, and what the prediction gave."""
-    predicted = _predicted(done.judged)
-    counted = done.judged.evidence.gold_sql
-    golds = sorted((answer for answer in done.gold if answer.usable), key=lambda answer: answer.sql != counted)
+    predicted = _predicted(judged)
+    counted = judged.evidence.gold_sql
+    golds = sorted((answer for answer in gold if answer.usable), key=lambda answer: answer.sql != counted)
     if isinstance(predicted, Rows):
-        return row_sides(golds, predicted.relation, done.judged.evidence.predicted_parsed)
-    orders = done.judged.evidence.executions[-1].eval_orders if isinstance(predicted, Changed) else ()
+        return row_sides(golds, predicted.relation, judged.evidence.predicted_parsed)
+    orders = judged.evidence.executions[-1].eval_orders if isinstance(predicted, Changed) else ()
     return state_sides(golds, predicted, orders) if isinstance(predicted, Changed) else []

@@ -18,6 +18,7 @@ from harness.store.kept_files import KeptFiles
 FORMAT = 1
 _REWRITES = "rewrites"
 _FACTS = "facts"
+_REMEMBERED_CELLS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +99,14 @@ class GoldCache:
         except (OSError, EOFError, ValueError, KeyError, TypeError, InputError) as error:
             self._files.damaged(key.digest, error)
             return None
-        self._memory[key.digest] = kept
+        self._remember(key, kept)
         return kept
 
     def write(self, key: GoldKey, answer: Answered) -> None:
         """Keep an answer; a folder that cannot be written costs speed, not the run."""
         if answer.relation is None:
             return
-        self._memory[key.digest] = KeptGold(answer.relation, answer.probe, answer.seconds)
+        self._remember(key, KeptGold(answer.relation, answer.probe, answer.seconds))
         if self._files is None:
             return
         value = {
@@ -114,3 +115,9 @@ class GoldCache:
             "seconds": answer.seconds,
         }
         self._files.write(key.digest, gzip.compress(json.dumps(value).encode(), mtime=0))
+
+    def _remember(self, key: GoldKey, kept: KeptGold) -> None:
+        """Keep a small answer in memory for other cases that have the same gold; a large one would stay for the run."""
+        rows, columns = kept.relation.shape
+        if rows * columns <= _REMEMBERED_CELLS:
+            self._memory[key.digest] = kept

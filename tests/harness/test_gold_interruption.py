@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from cases.case import Case
 from harness.run import runner
+from harness.store.shelf import GoldShelf
 
 
 class Pool:
@@ -53,7 +55,7 @@ def test_drift_is_told_where_the_gold_phase_is_interrupted(monkeypatch):
     monkeypatch.setattr(runner, "answer_gold", lambda *_: ())
     heard, book = Heard(interrupted=True), SimpleNamespace(problems=[])
     with pytest.raises(KeyboardInterrupt):
-        runner._gold_phase(CONFIG, [CASE], BENCH, book, heard)
+        runner._gold_phase(CONFIG, [CASE], BENCH, book, heard, GoldShelf(Path()))
     assert set(heard.lines) == {"gold left a trace: DELETE FROM orders changed shop"}
 
 
@@ -62,6 +64,6 @@ def test_a_whole_gold_phase_keeps_drift_for_the_reports(monkeypatch):
     monkeypatch.setattr(runner, "answer_gold", lambda *_: ())
     heard, said = Heard(interrupted=False), []
     book = SimpleNamespace(problem=said.extend)
-    assert runner._gold_phase(CONFIG, [CASE], BENCH, book, heard) == {("a", "s"): ()}
+    assert runner._gold_phase(CONFIG, [CASE], BENCH, book, heard, GoldShelf(Path())) == {("a", "s"): ()}
     assert set(said) == {"gold left a trace: DELETE FROM orders changed shop"}
     assert heard.lines == []
