@@ -95,12 +95,13 @@ test: check audit engine ## Everything CI runs: check, audit, then every test in
 oracle: $(VENV)/.dev ## Judge every handed prediction (5 x 575) and hold each verdict against the handed oracle's
 	ORACLE=all $(BIN)/python -m pytest -q -rP tests/e2e/test_handed.py -k oracle
 
-soak: $(VENV)/.dev engine ## The long runs whose samples are in test: TEXTS=100000 at the guard, STATEMENTS=20000 an engine, KILLS=200 of runs, every attack, SEED
+soak: $(VENV)/.dev engine ## The long runs whose samples are in test: TEXTS=100000 at the guard, STATEMENTS=20000 an engine, PAIRS=200000 compared, KILLS=200 of runs, every attack, SEED
 	$(BIN)/python tests/guard/soak.py $(TEXTS) $(SEED)
 	$(BIN)/python tests/guard/table_soak.py $(STATEMENTS) $(SEED)
 	$(if $(OWN_ENGINE),SQLASSAY_CHAOS_ENGINE=1) $(BIN)/python tests/chaos/chaos_soak.py $(KILLS) $(SEED)
 	$(if $(OWN_ENGINE),SQLASSAY_CHAOS_ENGINE=1 $(BIN)/python -m pytest -q tests/chaos/test_engine_faults.py)
 	SPELLINGS=all $(BIN)/pytest -q tests/e2e/test_change_spellings.py
+	ORACLE_PAIRS=$(or $(PAIRS),200000) ORACLE_SEED=$(or $(SEED),0) $(BIN)/pytest -q tests/compare/test_comparison_oracle.py
 	for dialect in sqlite postgres mysql mariadb duckdb; do \
 		$(BIN)/sqlassay redteam --dialect $$dialect --engine '$(ENGINE)' $(call option,SEED,--seed) || exit; done
 

@@ -112,6 +112,8 @@ def definite(seen: frozenset[str], rules: Rules) -> str | None:
     }
     if tolerant and "real" in seen:
         return "a tolerance"
+    if "json" in seen and (tolerant or seen - {"json"}):
+        return "a JSON value"
     if "text" in seen and any(read.values()):
         return next(name for name, holds in read.items() if holds)
     if policy.naive_tz is not None and (("inst" in seen and seen & {"date", "ts"}) or {"timetz", "dur"} <= seen):

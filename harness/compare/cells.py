@@ -24,6 +24,7 @@ from harness.compare.documents import freeze, read_document
 from harness.compare.numbers import EXACTLY, Number, Tolerance, exact, half_unit, near, scale_of, whole
 
 Atom = tuple[object, ...]
+Document = tuple[object, ...]
 
 _BITS = re.compile(r"[01]+", re.ASCII)
 _MIDNIGHT = re.compile(r" 00:00:00(?:\.0+)?(?= bc$|$)", re.ASCII)
@@ -88,7 +89,29 @@ class Rules:
             return self._spells(left, cast(tuple[object, ...], right[1]))
         if kinds == ("json", "seq"):
             return self._spells(right, cast(tuple[object, ...], left[1]))
+        if kinds == ("json", "json"):
+            return self._same_documents(cast(Document, left[1]), cast(Document, right[1]))
+        if "json" in kinds and "null" not in kinds:
+            scalar, document = (right, left) if kinds[0] == "json" else (left, right)
+            return self._spells(scalar, cast(Document, document[1]))
         return self._same_moment(left, right)
+
+    def _same_documents(self, left: Document, right: Document) -> bool:
+        """Tell whether two JSON values are equal, the numbers in them as numbers anywhere."""
+        kind, first, second = left[0], left[-1], right[-1]
+        if kind != right[0] or kind not in ("n", "l", "o"):
+            return left == right
+        if kind == "n":
+            return self._close(_number(document_number(first)), _number(document_number(second)))
+        ours, theirs = cast(tuple[tuple[object, ...], ...], first), cast(tuple[tuple[object, ...], ...], second)
+        if len(ours) != len(theirs):
+            return False
+        if kind == "l":
+            return all(map(self._same_documents, ours, theirs))
+        return all(
+            name == other and self._same_documents(cast(Document, one), cast(Document, two))
+            for (name, one), (other, two) in zip(ours, theirs, strict=True)
+        )
 
     def _same_items(self, left: tuple[Atom, ...], right: tuple[Atom, ...]) -> bool:
         """Tell whether two arrays are equal item by item."""
@@ -101,7 +124,7 @@ class Rules:
             items, spelt = cast(tuple[Atom, ...], atom[1]), cast(tuple[tuple[object, ...], ...], value)
             return len(items) == len(spelt) and all(map(self._spells, items, spelt))
         if kind == "num" and document[0] == "n":
-            return self._close(atom, _number(cast(Number, value)))
+            return self._close(atom, _number(document_number(value)))
         if kind == "num" and document[0] == "bool":
             return self.policy.bool_as_int and atom[1:] == ("i", int(cast(bool, value)))
         if document[0] == "s" and kind not in ("text", "seq", "json"):
@@ -190,6 +213,15 @@ class Rules:
     def moment(self, kind: str, micros: int) -> Atom:
         """Return a time atom cut to the policy's precision."""
         return (kind, temporal.cut(kind, micros, self.policy.temporal_precision))
+
+
+def document_number(value: object) -> Number:
+    """Return a number of a JSON value as its writer held it: a fraction that a float can be is a float."""
+    number = cast(Number, value)
+    if not isinstance(number, Decimal) or whole(number):
+        return number
+    held = float(number)
+    return held if Decimal(repr(held)) == number else number
 
 
 def _number(value: Number) -> Atom:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from itertools import product
 from typing import cast
 
-from harness.compare.cells import Atom, Rules
+from harness.compare.cells import Atom, Document, Rules, document_number
 from harness.compare.numbers import Number, half_of, link, scale_of
 from harness.compare.plain import Cells, Keys, kinds_of, numeric_keys, plain
 
@@ -169,7 +169,7 @@ class Coarse:
         if kind == "num":
             return ("num", self._clusters[cast(Number, atom[2])])
         if kind == "json":
-            return self._document_key(cast(tuple[object, ...], atom[1]))
+            return self._scalar_key(cast(Document, atom[1]))
         if kind == "seq":
             items = cast(tuple[Atom, ...], atom[1])
             return ("seq", len(items)) if self._blunt else ("seq", tuple(self.key(item) for item in items))
@@ -177,12 +177,29 @@ class Coarse:
             return self._moment_key(atom)
         return self._rules.clock(atom) if kind == "dur" else atom
 
-    def _document_key(self, document: tuple[object, ...]) -> Hashable:
-        """Return the key of a JSON value: numbers and arrays as the cells they may equal."""
-        if document[0] == "n":
-            return ("num", self._clusters[cast(Number, document[1])])
-        if document[0] == "l" and self._blunt:
-            return ("seq", len(cast(tuple[object, ...], document[1])))
+    def _scalar_key(self, document: Document) -> Hashable:
+        """Return the key of a JSON value as a cell: that of the cell of another class which it may equal."""
+        kind, value = document[0], document[-1]
+        if kind == "l" and self._blunt:
+            return ("seq", len(cast(tuple[object, ...], value)))
+        if kind == "bool" and "bool" in self._typed:
+            return document
+        if kind == "bool" and self._rules.policy.bool_as_int:
+            return ("num", self._clusters[int(cast(bool, value))])
+        typed = self._typed - {"json", "seq", "num"}
+        found = self._rules.read(cast(str, value), typed) if kind == "s" and typed else None
+        return self._document_key(document) if found is None else self.key(found)
+
+    def _document_key(self, document: Document) -> Hashable:
+        """Return the key of a JSON value: every number in it as its cluster."""
+        kind, value = document[0], document[-1]
+        if kind == "n":
+            return ("num", self._clusters[document_number(value)])
+        if kind == "l":
+            return ("json", tuple(map(self._document_key, cast(tuple[Document, ...], value))))
+        if kind == "o":
+            items = cast(tuple[tuple[str, Document], ...], value)
+            return ("json", tuple((name, self._document_key(item)) for name, item in items), "o")
         return ("json", document)
 
     def _moment_key(self, atom: Atom) -> Hashable:
@@ -202,12 +219,26 @@ def _kinds_within(atom: Atom) -> set[str]:
     return found
 
 
+def _document_numbers(document: Document) -> Iterator[Number]:
+    """Yield every number of a JSON value."""
+    kind, value = document[0], document[-1]
+    if kind == "n":
+        yield document_number(value)
+    elif kind == "l":
+        for item in cast(tuple[Document, ...], value):
+            yield from _document_numbers(item)
+    elif kind == "o":
+        for _, item in cast(tuple[tuple[str, Document], ...], value):
+            yield from _document_numbers(item)
+
+
 def _numbers_within(atom: Atom) -> list[Number]:
     """Return the numbers that stand in an atom as cells or array items."""
     if atom[0] == "num":
         return [cast(Number, atom[2])]
-    if atom[0] == "json" and cast(tuple[object, ...], atom[1])[0] == "n":
-        return [cast(Number, cast(tuple[object, ...], atom[1])[1])]
+    if atom[0] == "json":
+        document = cast(Document, atom[1])
+        return [int(cast(bool, document[1]))] if document[0] == "bool" else list(_document_numbers(document))
     if atom[0] == "seq":
         return [value for item in cast(tuple[Atom, ...], atom[1]) for value in _numbers_within(item)]
     return []

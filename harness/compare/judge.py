@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, permutations, product
 from operator import itemgetter
 from typing import Literal
 
 from cases.policy import Policy
-from cases.relation import Relation, Row
+from cases.relation import Kind, Relation, Row
 from harness.compare.bags import same_bag, same_rows
 from harness.compare.cells import Rules
 from harness.compare.columns import (
@@ -418,7 +418,10 @@ def _candidates(gold: Table, pred: Table, joint: Joint, case: _Case, budget: Bud
     pred_names = [pred.relation.columns[column].name.casefold() if marked else "" for column in joint.offered]
     as_sets = policy.multiplicity == "set"
     rows = _row_order(gold, pred, policy, case.order)
-    for (ours, theirs), (gold_sorts, pred_sorts) in product(rows, case.constants.classes(kept, joint.offered)):
+    exact = joint.rules == Rules.of(policy)
+    sorts = _sorts(gold, kept, by_cells=not exact), _sorts(pred, joint.offered, by_cells=not exact)
+    classes = list(case.constants.classes(kept, joint.offered))
+    for (ours, theirs), (gold_sorts, pred_sorts) in product(rows, classes):
         picked = [_picker(marks) for marks in (ours, theirs)]
         problem = Problem(
             tuple(picked[0](keys) for keys in coded.gold),
@@ -429,9 +432,54 @@ def _candidates(gold: Table, pred: Table, joint: Joint, case: _Case, budget: Bud
             tuple(zip(pred_names, pred_sorts, strict=True)),
             coded.loose,
             as_sets,
+            *sorts,
         )
-        found = mappings(_distinct(problem) if as_sets else problem, budget)
-        yield from (tuple(joint.offered[place] for place in mapping) for mapping in found)
+        for one in chain([_distinct(problem) if as_sets else problem], _by_keys(problem, joint, case, budget)):
+            yield from (tuple(joint.offered[place] for place in mapping) for mapping in mappings(one, budget))
+
+
+def _by_keys(problem: Problem, joint: Joint, case: _Case, budget: Budget) -> Iterator[Problem]:
+    """Yield the problem once for each choice of the columns that hold the order keys, where a cut tie frees rows.
+
+    The search does not see rows that are free but for their keys, so it cannot tell by itself which column holds one.
+    """
+    order, coded = case.order, joint.encoded
+    if order is None or case.policy.multiplicity == "set" or not order.cuttable(case.policy):
+        return
+    held = [place for place, column in enumerate(joint.kept) if column in order.keys]
+    for chosen in permutations(range(len(joint.offered)), len(held)) if held else ():
+        budget.spend(len(order.groups) * len(held) + 1)
+        ours = Counter(zip(order.groups, *(coded.gold[place] for place in held), strict=True))
+        for sequence in order.sequences:
+            theirs = zip(order.blocks(sequence), *(coded.pred[place] for place in chosen), strict=True)
+            if ours != Counter(theirs):
+                continue
+            sides = [list(marks) for marks in (problem.gold_marks, problem.pred_marks)]
+            for number, (place, other) in enumerate(zip(held, chosen, strict=True)):
+                sides[0][place], sides[1][other] = (sides[0][place], number), (sides[1][other], number)
+            yield replace(problem, gold_marks=tuple(sides[0]), pred_marks=tuple(sides[1]))
+            break
+
+
+def _sorts(table: Table, columns: Sequence[int], *, by_cells: bool) -> tuple[Hashable, ...]:
+    """Return what else columns of equal keys must share to be exchanged freely: a kind that brings rules of its own.
+
+    Where such a kind widened the rules of the keys, equal keys are not equal cells, so the cells must be the same too.
+    """
+    found: list[tuple[Kind | None, int]] = []
+    for place, column in enumerate(columns):
+        kind = table.kind(column) if table.kind(column) in (Kind.FLOAT32, Kind.BITS, Kind.CHAR) else None
+        earlier = (n for n in range(place) if _same_values(table.columns[columns[n]], table.columns[column]))
+        found.append((kind, next(earlier, place) if by_cells else 0))
+    return tuple(found)
+
+
+def _same_values(one: Cells, other: Cells) -> bool:
+    """Tell whether two columns hold the same Python values of the same types, row by row."""
+    try:
+        return list(map(type, one)) == list(map(type, other)) and list(one) == list(other)
+    except Exception:  # noqa: BLE001 (a cell that cannot be compared, whatever it raises, is no twin of another)
+        return False
 
 
 def _picker(marks: list[int | None]) -> Callable[[Cells], Cells]:

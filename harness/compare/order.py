@@ -83,7 +83,7 @@ def order_by_keys(
     """Return the order of gold rows with these key values: equal neighbours are tied."""
     groups: list[int] = []
     firsts: list[Key] = []
-    rules = Rules.of(policy)
+    rules = _noise(policy)
     previous: Key | None = None
     for key in keys:
         if previous is None or not tied(rules, previous, key):
@@ -108,6 +108,11 @@ def tied(rules: Rules, first: Key, second: Key) -> bool:
         if left != right:
             return left[0] == right[0] == "num" and rules.same(_flavoured(left), _flavoured(right))
     return True
+
+
+def _noise(policy: Policy) -> Rules:
+    """Return the rules by which keys of one engine are tied: decimals of two scales are two values there."""
+    return Rules.of(policy.model_copy(update={"scale_aware": False}))
 
 
 def _flavoured(atom: Atom) -> Atom:
@@ -228,7 +233,7 @@ def _probed(policy: Policy, facts: OrderFacts, gold: Relation, probe: Relation) 
     if len(probe.rows) < rows or (len(probe.rows) > rows and not facts.has_limit):
         return None
     keys = [_key(rules, row, places) for row in probe.rows]
-    cut = bool(rows) and len(keys) > rows and tied(Rules.of(policy), keys[rows - 1], keys[rows])
+    cut = bool(rows) and len(keys) > rows and tied(_noise(policy), keys[rows - 1], keys[rows])
     columns = tuple(key.column for key in facts.keys if key.column is not None)
     order = order_by_keys(keys[:rows], policy, columns=columns, cut=cut, hidden=len(columns) < len(places))
     return order if _agrees(rules, order, gold, probe) else None

@@ -19,7 +19,10 @@ _MASK = (1 << 61) - 1
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The keyed columns of both sides, what each row is known by (its tie group), and what else tells columns apart."""
+    """The keyed columns of both sides, what each row is known by (its tie group), and what else tells columns apart.
+
+    `sorts` are what a column's kind adds to the rules: columns of equal keys are exchanged freely only within one sort.
+    """
 
     gold: tuple[Keys, ...]
     pred: tuple[Keys, ...]
@@ -29,6 +32,8 @@ class Problem:
     pred_marks: tuple[Hashable, ...]
     loose: frozenset[Hashable]
     as_sets: bool = False
+    gold_sorts: tuple[Hashable, ...] = ()
+    pred_sorts: tuple[Hashable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,8 @@ def _all_twins(problem: Problem, columns: Sequence[Keys], which: list[int]) -> b
 
 def _twins(problem: Problem, columns: Sequence[Keys], first: int, second: int) -> bool:
     """Tell whether two columns of one side have the same keys, each of which decides equality."""
-    same = columns[first] == columns[second]
+    sorts = problem.pred_sorts if columns is problem.pred else problem.gold_sorts
+    same = columns[first] == columns[second] and (not sorts or sorts[first] == sorts[second])
     return same and (not problem.loose or problem.loose.isdisjoint(columns[first]))
 
 

@@ -11,7 +11,7 @@ from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Column, Kind, Relation, Row
 from harness.compare import compare, partial_credit
-from harness.compare.numbers import Tolerance, near
+from harness.compare.numbers import EXACTLY, Tolerance, amount, near
 from harness.compare.plain import chained
 
 TOLERANCE = Tolerance(1e-9, 1e-12)
@@ -70,8 +70,11 @@ def test_columns_of_equal_sums_are_told_apart() -> None:
         ([1.5, 1.5 + 1.2e-9, 1.5 + 2.4e-9], 1, 1),
         ([1e10, 1e10 + 1], 1, 1),
         ([1e10, 1e10 + 1.5], 1, 0),
-        ([10**10, 10**10 + 1], 1, 1),
-        ([2**60, 2**60 + 1], 1, 1),
+        ([10**10, 10**10 + 1], 2, 0),
+        ([2**60, 2**60 + 1], 2, 0),
+        ([12345678.9, 12345678.91], 2, 0),
+        ([12345678.9, 12345678.90000001, 12345678.91], 1, 1),
+        ([Decimal("0.1"), 0.1], 1, 0),
         ([Decimal("0.5"), 0.5000000000000001], 1, 0),
         ([0.0, 1e-13, -1e-13], 1, 0),
         ([5e-324, 1e-323], 1, 0),
@@ -79,12 +82,13 @@ def test_columns_of_equal_sums_are_told_apart() -> None:
     ],
 )
 def test_numbers_chain_as_nearness_says(values: list[float], clusters: int, loose: int) -> None:
-    """Neighbours are chained where they are near; a chain is loose where its ends are not, or whole numbers meet."""
+    """Near neighbours are chained, amounts apart; a chain is loose where its ends are not near, or amounts meet in it."""
     found, undecided = chained(set(values), TOLERANCE)
     assert (len(set(found.values())), len(undecided)) == (clusters, loose)
     ordered = sorted(values)
     for left, right in zip(ordered, ordered[1:], strict=False):
-        assert (found[left] == found[right]) is near(left, right, TOLERANCE)
+        apart = all(map(amount, values)) and not near(left, right, EXACTLY)
+        assert (found[left] == found[right]) is (near(left, right, TOLERANCE) and not apart)
 
 
 def test_permuted_columns_are_found_by_the_quick_ladder() -> None:

@@ -89,12 +89,12 @@ def drawn(seed: int) -> tuple[list[Row], list[Row], int]:
     st.sampled_from(({}, {"row_order": "exact"}, {"date_midnight": False}, {"text_case": "fold"})),
 )
 def test_under_an_exact_policy_every_verdict_is_that_of_compare(seed: int, fields: dict[str, Any]) -> None:
-    """With no tolerance and no reading of texts a stream is decided as the whole relations are."""
+    """With no tolerance and no reading of texts a stream is decided as the whole relations are, but beside JSON."""
     gold, pred, width = drawn(seed)
     policy = Policy(**{**EXACT, **fields})
     whole = compare(Relation(columns(width), tuple(gold)), Relation(columns(width), tuple(pred)), policy)
     found = streamed(gold, pred, width, **EXACT, **fields)
-    mixed = {Json, tuple} <= {type(cell) for row in (*gold, *pred) for cell in row}
+    mixed = Json in {type(cell) for row in (*gold, *pred) for cell in row}
     assert found.verdict == whole.verdict or (mixed and found.verdict == "undecided"), (found, whole, gold, pred)
 
 
