@@ -82,7 +82,7 @@ def test_columns_of_equal_sums_are_told_apart() -> None:
     ],
 )
 def test_numbers_chain_as_nearness_says(values: list[float], clusters: int, loose: int) -> None:
-    """Near neighbours are chained, amounts apart; a chain is loose where its ends are not near, or amounts meet in it."""
+    """Near neighbours are chained, amounts apart; a chain is loose where its ends are not near, or amounts meet."""
     found, undecided = chained(set(values), TOLERANCE)
     assert (len(set(found.values())), len(undecided)) == (clusters, loose)
     ordered = sorted(values)
