@@ -62,7 +62,7 @@ _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "dialect": (("dialect", "db_type", "engine"),),
     "query_type": (("query_type",),),
     "order_required": (("order_required", "ordered"),),
-    "trial": (("trial",),),
+    "trial": (("trial", "trial_index"),),
     "route": (("route",),),
     "tokens": (("tokens",),),
     "cost": (("cost",),),
@@ -179,7 +179,9 @@ def _named(table: Table, role: str, columns: Sequence[str], looks: Mapping[str, 
     """Return the column whose name says that it plays a role, and whose cells do not speak against it."""
     for strict in (True, False):
         for tier in _NAMES[role]:
-            fitting = [name for name in columns if plain(name) in tier and _fits(role, looks[name], strict=strict)]
+            # A name that can only mean a prediction wins whatever stands in it: beside it `query` is the gold.
+            close = strict and tier not in _PREDICTION
+            fitting = [name for name in columns if plain(name) in tier and _fits(role, looks[name], strict=close)]
             if len(fitting) > 1 and (role in _SQL or role == "question"):
                 raise _several(table, role, fitting)
             if fitting:

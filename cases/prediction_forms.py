@@ -256,13 +256,17 @@ def _by_table(path: Path, named: str, pack: Pack) -> tuple[Prediction, ...]:
     table = read_table(path, sheet=chosen.get(SHEET))
     found = guess(table, _ROLES, ("sql",), chosen)
     _log.warning("columns of %s", found.told(table))
-    answers = [_answer(row, found) for row in table.rows]
+    known = {row.database for row in rows_of(pack)}
+    answers = [_answer(row, found, known) for row in table.rows]
     keyed = all(answer.key for answer in answers) and bool(answers)
     if keyed and named != ROWS:
         if "row" in found.columns and "id" not in found.columns:
             return by_key(answers, pack, path, named)
         return _by_ids(answers, pack, path, named)
     rows = rows_of(pack)
+    by_question = _by_question(answers, pack) if named != ROWS else None
+    if by_question is not None:
+        return _tied(zip(answers, by_question, strict=True), path)
     if len(answers) != len(rows):
         message = f"{len(answers)} rows for {len(rows)} questions of pack '{pack.name}', and no column of ids"
         raise InputError(message, file=path, remedy=f"Add a column case_id, or name it: {path.name}#id=COLUMN")
@@ -270,16 +274,30 @@ def _by_table(path: Path, named: str, pack: Pack) -> tuple[Prediction, ...]:
     return by_place(answers, pack, path)
 
 
-def _answer(row: TableRow, found: Guess) -> Answer:
-    """Return one row of a table as an answer."""
+def _by_question(answers: Sequence[Answer], pack: Pack) -> list[PackRow] | None:
+    """Return the row that asks each answer's question, None where one is asked by no case, or by several."""
+    rows: dict[tuple[str, str], list[PackRow]] = {}
+    kept = (row for row in rows_of(pack) if row.kept)
+    for case, row in zip(pack.cases, kept, strict=True):
+        for database in ("", row.database):
+            rows.setdefault((_said(case.question), database), []).append(row)
+    found = [rows.get((_said(answer.question), answer.database), []) for answer in answers]
+    if not answers or any(not answer.question or len(fits) != 1 for answer, fits in zip(answers, found, strict=True)):
+        return None
+    return [fits[0] for fits in found]
+
+
+def _answer(row: TableRow, found: Guess, known: set[str]) -> Answer:
+    """Return one row of a table as an answer; a database counts where it is one of the pack's `known` ones."""
     cells = {role: row.cells.get(column) for role, column in found.columns.items()}
     key = cells.get("id") if cells.get("id") is not None else cells.get("row")
     sql = cells["sql"]
     fields = {role: cells[role] for role in _FIELDS if cells.get(role) is not None}
+    database = text_of(cells.get("database"))
     return Answer(
         text_of(key),
         {**fields, "sql": sql if sql is None or isinstance(sql, str) else str(sql)},
-        text_of(cells.get("database")),
+        database if database in known else "",
         row.line,
         text_of(cells.get("question")),
     )

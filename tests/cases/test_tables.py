@@ -199,6 +199,11 @@ PREDICTIONS = {
     "rows.csv": ",sql\n1,B\n0,A\n",
     "order.csv": "sql\nA\nB\n",
     "questions.csv": "question,response\nFirst?,A\nSecond?,B\n",
+    "defog.csv": "db_name,query_category,question,query,generated_query,correct\nx,a,Second?,SELECT 2,B,1\n"
+    "x,a,First?,SELECT 1,A,0\n",
+    "evalbench.csv": "database,dialects,generated_sql,golden_sql,id,nl_prompt,sanitized_sql,trial_index\n"
+    "shop,['sqlite'],B,SELECT 2,b,Second?,B,0\nshop,['sqlite'],A,SELECT 1,a,First?,A,0\n",
+    "sqlas.json": '[{"question": "second?", "generated_sql": "B"}, {"question": "First?", "generated_sql": "A"}]',
     "map.json": '{"b": "B", "a": "A"}',
     "numbers.json": '{"1": "B", "0": "A"}',
     "fields.json": '{"a": {"sql": "A", "tokens": 3}, "b": {"sql": "B"}}',
@@ -222,8 +227,8 @@ def test_predictions_in_every_shape(tmp_path: Path, name: str) -> None:
     [
         ("p.csv", "sql\nA\n", "1 rows for 2 questions of pack 'q', and no column of ids"),
         ("p.csv", "id,question,sql\na,Second?,B\n", "the prediction of case 'a' repeats the question of case 'b'"),
-        ("p.csv", "question,sql\nSecond?,B\nFirst?,A\n", "repeats the question of case 'b': misaligned"),
-        ("p.csv", "id,db_id,sql\na,pets,A\n", "prediction 'a' is for database 'pets', case 'a' asks 'data'"),
+        ("p.csv", "question,sql\nSecond?,B\nOther?,A\n", "repeats the question of case 'b': misaligned"),
+        ("p.csv", "question,sql\nOther?,B\n", "1 rows for 2 questions of pack 'q', and no column of ids"),
         ("p.csv", "id,sql\na,A\na,B\n", "case 'a' is predicted twice"),
         ("p.csv", "id,note\na,A\n", "no column is clearly the sql"),
         ("p.json", '{"a": "A", "z": "B"}', "no question 'z' among 2"),
@@ -312,3 +317,17 @@ def test_a_case_list_is_lines_or_one_list(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(f"[{row}]" if name == "list.json" else f"{row}\n")
     pack = load_pack(tmp_path / name)
     assert (pack.format, [case.id for case in pack.cases]) == ("caselist", ["a"])
+
+
+def test_a_database_in_the_predictions_tells_questions_apart(tmp_path: Path) -> None:
+    """The same question of two databases is joined by both; an id with another database than its case's is refused."""
+    for name in ("pets", "cars"):
+        database(tmp_path / "databases" / name / f"{name}.sqlite")
+    (tmp_path / "q.csv").write_text("id,db,question,sql\na,pets,How many?,SELECT 1\nb,cars,How many?,SELECT 2\n")
+    pack = load_pack(tmp_path / "q.csv")
+    (tmp_path / "p.csv").write_text("db,question,sql\ncars,How many?,B\npets,How many?,A\n")
+    found = predictions_of(tmp_path / "p.csv", pack)
+    assert {one.case_id: one.sql for one in found} == {"a": "A", "b": "B"}
+    (tmp_path / "p.csv").write_text("id,db,sql\na,cars,A\n")
+    with pytest.raises(InputError, match="prediction 'a' is for database 'cars', case 'a' asks 'pets'"):
+        predictions_of(tmp_path / "p.csv", pack)
