@@ -10,26 +10,31 @@ from pathlib import Path
 from cases.errors import InputError
 from cases.formats.snapshots import snapshot_digest
 from cases.paths import asks
+from cases.reading import read_text
 from cases.snapshot import Snapshot
-from cases.sources.scripts import scripts_digest
+from cases.sources.scripts import kept_script, scripts_digest
 from cases.sources.sqlite_file import sqlite_content
 
 SQLITE = (".sqlite", ".sqlite3", ".db")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _KEPT = 60
+_IN_SCHEMA = re.compile(r'(?im)^\s*CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?"?(\w+)"?\s*\.\s*"?(\w+)"?')
+"""A table that a script makes in a named schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """One database by name: its SQLite files, the first one the real one, or its scripts per dialect.
 
-    `declared` says that gold is written for the types the tables declare: dates are no text there.
+    `declared` says that gold is written for the types the tables declare: dates are no text there. `vendor` is the
+    Postgres script it was made from: tables that it makes in a schema of their own are found there on Postgres too.
     """
 
     name: str
     files: tuple[Path, ...] = ()
     scripts: tuple[tuple[str, tuple[Path, ...]], ...] = ()
     declared: bool = False
+    vendor: Path | None = None
 
 
 def named_folders(start: Path, names: Sequence[str]) -> tuple[Path, ...]:
@@ -70,7 +75,8 @@ def find_one(roots: Sequence[Path], name: str) -> Found | None:
     files = find_sqlite(roots, name)
     if not files:
         return None
-    return Found(name, files[:1], declared=any(files[0].parent.glob("postgres*.sql")))
+    vendor = next(iter(sorted(files[0].parent.glob("postgres*.sql"))), None)
+    return Found(name, files[:1], declared=vendor is not None, vendor=vendor)
 
 
 def _neighbours(path: Path, name: str) -> tuple[Path, ...]:
@@ -109,10 +115,28 @@ def _from_file(one: Found, number: int, file: Path, made: Sequence[Snapshot]) ->
     snapshot_id = one.name if number == 0 else f"{one.name}--{file.stem}"
     content = sqlite_content(file, declared=one.declared)
     database = database_name(one.name if number == 0 else f"{one.name}_{number}", [item.database for item in made])
-    digest = snapshot_digest(database, content.digest, scripts_digest({}), str(False))
+    moves = _moves(one.vendor, [table.name for table in content.tables]) if one.vendor is not None else ""
+    scripts = {"postgres": (kept_script(moves),)} if moves else {}
+    digest = snapshot_digest(database, content.digest, scripts_digest(scripts), str(False))
     return Snapshot(
-        snapshot_id, database, digest, content.tables, content.source, sqlite_file=file, notes=content.notes
+        snapshot_id, database, digest, content.tables, content.source, scripts, sqlite_file=file, notes=content.notes
     )
+
+
+def _moves(vendor: Path, tables: Sequence[str]) -> str:
+    """Return the statements that put tables into the schemas in which a vendor's Postgres script makes them."""
+    known = {table.lower(): table for table in tables}
+    schemas: dict[str, list[str]] = {}
+    for found in _IN_SCHEMA.finditer(read_text(vendor)):
+        schema, table = found[1].lower(), found[2].lower()
+        if schema != "public" and table in known:
+            schemas.setdefault(schema, []).append(table)
+    lines = []
+    for schema, moved in schemas.items():
+        lines.append(f'CREATE SCHEMA "{schema}";')
+        # Names are in lower case on Postgres, as tables of every snapshot are.
+        lines += [f'ALTER TABLE "{table}" SET SCHEMA "{schema}";' for table in dict.fromkeys(moved)]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _from_scripts(one: Found, made: Sequence[Snapshot]) -> Snapshot:

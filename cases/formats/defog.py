@@ -209,10 +209,9 @@ def _blanked(text: str) -> str:
 def _find(roots: tuple[Path, ...], name: str) -> Found | None:
     """Return a database: its SQLite file, else its Postgres script, as defog publishes it."""
     files = find_sqlite(roots, name) or find_sqlite(roots, f"defog_{name}")
+    places = (place for root in roots for place in (root / name / f"{name}.sql", root / f"{name}.sql"))
+    script = next((place for place in places if asks(place.is_file)), None)
     if files:
-        return Found(name, files[:1], declared=True)  # its gold counts on Postgres' dates and booleans
-    for root in roots:
-        for script in (root / name / f"{name}.sql", root / f"{name}.sql"):
-            if asks(script.is_file):
-                return Found(name, scripts=(("postgres", (script,)),))
-    return None
+        beside = next(iter(sorted(files[0].parent.glob("postgres*.sql"))), script)
+        return Found(name, files[:1], declared=True, vendor=beside)  # its gold counts on Postgres' dates and booleans
+    return None if script is None else Found(name, scripts=(("postgres", (script,)),))

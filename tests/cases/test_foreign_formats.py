@@ -344,3 +344,20 @@ def test_handed_lists_load_whole(name: str, cases: int, snapshots: int) -> None:
     """Every handed case is one of ours, on every database it names."""
     pack = load_pack(SHARED / "cases" / f"{name}.jsonl")
     assert (len(pack.cases), len(pack.snapshots), pack.left_out) == (cases, snapshots, ())
+
+
+@pytest.mark.parametrize("script", ["postgres_original.sql", "pets.sql"])
+def test_a_typed_database_keeps_the_schemas_of_its_vendors_script(tmp_path: Path, script: str) -> None:
+    """Tables that the Postgres script beside makes in a schema are moved there on Postgres; SQLite has the file alone."""
+    folder = tmp_path / "databases" / "pets"
+    with closing(sqlite3.connect(database(folder / "pets.sqlite"))) as connection:
+        connection.execute("CREATE TABLE plain (n INTEGER)")
+    (folder / script).write_text(
+        'CREATE SCHEMA zoo;\nCREATE TABLE zoo.t (n int);\nCREATE TABLE IF NOT EXISTS "zoo"."gone" (n int);\n'
+        "CREATE TABLE plain (n int);\nCREATE TABLE public.plain (n int);\n"
+    )
+    questions(tmp_path / "q_postgres.csv", ("pets", "Which?", "SELECT n FROM zoo.t"))
+    scripts = load_pack(tmp_path / "q_postgres.csv").snapshot("pets").scripts
+    assert {dialect: [path.read_text() for path in paths] for dialect, paths in scripts.items()} == {
+        "postgres": ['CREATE SCHEMA "zoo";\nALTER TABLE "t" SET SCHEMA "zoo";\n']
+    }

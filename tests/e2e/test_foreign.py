@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -63,3 +65,23 @@ def test_evalbench_runs_as_it_is(cli, tmp_path, dialect, sandbox):
     assert ran.code == 0, ran.err
     assert ran.verdicts == {"dql": "match", "dml": "mismatch", "ddl": "match"}
     assert next(result for result in ran.results if result["case_id"] == "dql")["gold_shape"] == [2, 2]
+
+
+@pytest.mark.docker
+def test_a_typed_database_is_in_its_vendors_schema_on_postgres(cli, tmp_path):
+    """Gold that names the schema of the vendor's script runs on rows that came from a SQLite file."""
+    folder = tmp_path / "databases" / "wallet"
+    folder.mkdir(parents=True)
+    with closing(sqlite3.connect(folder / "wallet.sqlite")) as connection:
+        connection.executescript(
+            "CREATE TABLE users (id INTEGER, since DATE); INSERT INTO users VALUES (1, '2026-01-05')"
+        )
+    (folder / "wallet.sql").write_text("CREATE SCHEMA div;\nCREATE TABLE div.users (id int, since date);\n")
+    row = "wallet,a,How long?,SELECT since - date '2026-01-01' AS days FROM div.users\n"
+    (tmp_path / "q_postgres.csv").write_text(f"db_name,query_category,question,query\n{row}")
+    (tmp_path / "p.json").write_text(json.dumps({"q-0000": "SELECT 4 + 0 * id FROM div.users"}))
+    ran = cli(
+        "run", str(tmp_path / "q_postgres.csv"), "--dialect", "postgres", "--predictions", str(tmp_path / "p.json")
+    )
+    assert ran.code == 0, ran.err
+    assert ran.verdicts == {"q-0000": "match"}
