@@ -348,7 +348,7 @@ def test_handed_lists_load_whole(name: str, cases: int, snapshots: int) -> None:
 
 @pytest.mark.parametrize("script", ["postgres_original.sql", "pets.sql"])
 def test_a_typed_database_keeps_the_schemas_of_its_vendors_script(tmp_path: Path, script: str) -> None:
-    """Tables that the Postgres script beside makes in a schema are moved there on Postgres; SQLite has the file alone."""
+    """Tables that the Postgres script beside makes in a schema are moved there; SQLite has the file alone."""
     folder = tmp_path / "databases" / "pets"
     with closing(sqlite3.connect(database(folder / "pets.sqlite"))) as connection:
         connection.execute("CREATE TABLE plain (n INTEGER)")

@@ -79,7 +79,7 @@ def test_a_typed_database_is_in_its_vendors_schema_on_postgres(cli, tmp_path):
     (folder / "wallet.sql").write_text("CREATE SCHEMA div;\nCREATE TABLE div.users (id int, since date);\n")
     row = "wallet,a,How long?,SELECT since - date '2026-01-01' AS days FROM div.users\n"
     (tmp_path / "q_postgres.csv").write_text(f"db_name,query_category,question,query\n{row}")
-    (tmp_path / "p.json").write_text(json.dumps({"q-0000": "SELECT 4 + 0 * id FROM div.users"}))
+    (tmp_path / "p.json").write_text(json.dumps({"q-0000": "SELECT since - DATE '2025-12-31' - 1 FROM div.users"}))
     ran = cli(
         "run", str(tmp_path / "q_postgres.csv"), "--dialect", "postgres", "--predictions", str(tmp_path / "p.json")
     )
