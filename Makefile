@@ -57,19 +57,23 @@ LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-h
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-eval: $(VENV)/.runtime ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS ISOLATION POOL SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE RUNTIME
+# What an engine named on the command line needs besides: DuckDB is a Python package of an extra.
+EXTRAS = $(addprefix $(VENV)/.,$(filter duckdb,$(subst $(comma), ,$(DIALECT),$(FROM),$(TO),$(DIALECTS))))
+comma := ,
+
+eval: $(VENV)/.runtime $(EXTRAS) ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS ISOLATION POOL SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE RUNTIME
 	@$(BIN)/sqlassay run '$(PACK)' $(EVAL_OPTIONS)
 
-crosscheck: $(VENV)/.runtime ## Cross engines: FROM TO PACK PREDICTIONS AGENT PREDICT OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE
+crosscheck: $(VENV)/.runtime $(EXTRAS) ## Cross engines: FROM TO PACK PREDICTIONS AGENT PREDICT OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE
 	@$(BIN)/sqlassay crosscheck '$(PACK)' $(CROSS_OPTIONS)
 
-check-cases: $(VENV)/.runtime ## Examine a pack's own gold: PACK DIALECTS FAIL_ON OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE RUNTIME
+check-cases: $(VENV)/.runtime $(EXTRAS) ## Examine a pack's own gold: PACK DIALECTS FAIL_ON OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE RUNTIME
 	@$(BIN)/sqlassay check-cases '$(PACK)' --engine '$(ENGINE)' $(call option,DIALECTS,--dialects) \
 		$(call option,FAIL_ON,--fail-on) $(call option,OUT,--out) $(call option,JOBS,--jobs) \
 		$(call option,SANDBOX,--sandbox) $(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) \
 		$(call option,RUNTIME,--runtime)
 
-redteam: $(VENV)/.runtime ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME PULL MIRROR IMAGES_LOCK
+redteam: $(VENV)/.runtime $(EXTRAS) ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME PULL MIRROR IMAGES_LOCK
 	@$(BIN)/sqlassay redteam $(REDTEAM_OPTIONS)
 
 engine: $(VENV)/.runtime ## Bring up a container engine where none answers: ENGINE=auto|ask|none
@@ -160,6 +164,12 @@ $(VENV)/.runtime: $(VENV)/.created requirements/build.txt requirements/runtime.t
 	@$(PIP) --require-hashes -r requirements/build.txt
 	@$(PIP) --require-hashes -r requirements/runtime.txt
 	@$(PROJECT)
+	@touch $@
+
+$(VENV)/.duckdb: $(VENV)/.runtime requirements/dev.txt
+	@echo 'installing duckdb into $(VENV), about 5 s'
+	@sed -n '/^duckdb==/,/[^\\]$$/p' requirements/dev.txt > $@.txt
+	@$(PIP) --require-hashes --no-deps -r $@.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.runtime requirements/dev.txt

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cases.errors import InputError
+from cases.extras import install_line
 from cases.paths import asks
 from cases.reading import MAX_DOCUMENT, element_lines, json_records, parse_json, read_bytes, starts_with, to_text
 
@@ -206,7 +207,7 @@ def _excel(path: Path, sheet: str | None, *, exact: bool) -> Table:
     try:
         import openpyxl
     except ImportError:
-        remedy = "pip install 'sqlassay[excel]', or save the sheet as CSV"
+        remedy = f"Install it by {install_line('excel')}, or save the sheet as CSV"
         raise InputError("reading Excel needs openpyxl", file=path, remedy=remedy) from None
     data = read_bytes(path)
     try:

@@ -51,10 +51,22 @@ def process_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
         here = host_interpreter()
         jailer = find_jailer(JailSpec((str(here.program), "-c", "import sqlite3"), {}, here.paths, here.hidden))
     except InfrastructureError as fault:
-        return (Finding("jailed process", False, fault.message, fault.remedy, decides=True),)
+        return (Finding("jailed process", False, fault.message, fault.remedy, decides=True), *_reduced())
     files = Finding("jailed process", True, f"{jailer.description}, SQLite {here.sqlite_version}", decides=True)
     servers = (_jailed_server(recipe) for recipe in recipes if recipe.host is not None)
     return (files, *servers, *(_library(recipe.library) for recipe in recipes if recipe.library is not None))
+
+
+def _reduced() -> tuple[Finding, ...]:
+    """Return whether at least the weaker jail works, which is taken by name alone."""
+    from sandboxes.process.interpreter import host_interpreter
+    from sandboxes.process.reduced import find_reduced, isolation
+
+    try:
+        found = isolation(find_reduced(host_interpreter()), writes=False)
+    except InfrastructureError as fault:
+        return (Finding("reduced jail", False, fault.message, fault.remedy),)
+    return (Finding("reduced jail", True, f"`--sandbox reduced`, weaker; off: {'; '.join(found.missing)}"),)
 
 
 def _library(wanted: HostLibrary) -> Finding:

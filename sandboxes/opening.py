@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import resource
+from typing import Protocol, runtime_checkable
 
-from cases.errors import EngineUnavailableError, InfrastructureError, InputError
+from cases.errors import EngineUnavailableError, InfrastructureError, InputError, SqlassayError
 from dialect_adapters.contract import ServerRecipe
 from sandboxes.contract import Notice, Provider
 from sandboxes.engine import EnginePolicy, ensure_engine
@@ -14,8 +15,17 @@ from sandboxes.registry import provider
 _FILES, _FEWEST_FILES = 1024, 128
 """How many files a process asks to hold open where its limit is lower, and how many it cannot work without."""
 
-_AUTO = {"files": "process", "server": "docker"}
-"""Which provider `auto` takes, by what the dialect's recipe needs: a jailed worker or a server."""
+_AUTO = {"files": ("process", "docker"), "server": ("docker", "process")}
+"""Which providers `auto` takes, the first that can be used, by what a recipe needs: a worker or a server."""
+
+
+@runtime_checkable
+class Checks(Protocol):
+    """A provider that says beforehand whether a recipe can run here."""
+
+    def check(self, recipe: ServerRecipe) -> None:
+        """Raise an InputError or InfrastructureError where it cannot."""
+        ...
 
 
 def open_provider(
@@ -27,7 +37,9 @@ def open_provider(
     runtime: str = "",
     bases: BaseChoice = DEFAULT_CHOICE,
 ) -> Provider:
-    """Return the named provider (`auto`: by the recipe's kind), ready to prepare an image; `bases` where it runs any.
+    """Return the named provider, ready to prepare an image; `bases` are where it takes base images from, if any.
+
+    `auto` takes the first of those for the recipe's kind that can be used here, and says so where that is the second.
 
     Raises:
         InputError: an unknown provider, or a runtime named for one that runs no containers.
@@ -35,7 +47,7 @@ def open_provider(
         EngineUnavailableError: it needs an engine and none answers.
     """
     _open_files()
-    name = _AUTO[recipe.kind] if sandbox == "auto" else sandbox
+    name = sandbox if sandbox != "auto" else _AUTO[recipe.kind][0] if runtime else _chosen(recipe, notice)
     found = provider(name)
     if found.needs_engine:
         try:
@@ -80,11 +92,40 @@ def _open_files() -> None:
 
 def sweep_left(recipe: ServerRecipe, sandbox: str, notice: Notice) -> None:
     """Remove what dead runs left where no sandbox is needed any more; an engine that does not answer is left alone."""
-    found = provider(_AUTO[recipe.kind] if sandbox == "auto" else sandbox)
+    for name in _AUTO[recipe.kind] if sandbox == "auto" else (sandbox,):
+        found = provider(name)
+        try:
+            for removed in found.sweep():
+                notice(f"removed a leftover of a dead run: {removed}")
+        except EngineUnavailableError as error:
+            notice(f"leftovers were not looked for: {error.message}")
+        finally:
+            found.close()
+
+
+def _chosen(recipe: ServerRecipe, notice: Notice) -> str:
+    """Return the first provider of a recipe's kind that can be used as the machine is; else the first of all.
+
+    Nothing is installed or started for a choice that another can serve.
+    """
+    first, second = _AUTO[recipe.kind]
+    fault = _fault(first, recipe)
+    if fault is None or recipe.library is not None or _fault(second, recipe) is not None:
+        return first
+    notice(f"sandbox: {second} in place of {first}, which cannot be used here: {fault.message}")
+    return second
+
+
+def _fault(name: str, recipe: ServerRecipe) -> SqlassayError | None:
+    """Return why a provider cannot be used as the machine is, None where it can."""
+    made = provider(name)
     try:
-        for removed in found.sweep():
-            notice(f"removed a leftover of a dead run: {removed}")
-    except EngineUnavailableError as error:
-        notice(f"leftovers were not looked for: {error.message}")
+        if made.needs_engine:
+            ensure_engine("none", lambda _: None)
+        elif isinstance(made, Checks):
+            made.check(recipe)
+    except (InputError, InfrastructureError) as fault:
+        return fault
     finally:
-        found.close()
+        made.close()
+    return None

@@ -22,7 +22,7 @@ _DRAFT = "lock.new"
 _INSIDE = "s"
 _DRAFT_SECONDS = 60
 # A user's own folder of runs is `sqlassay-<uid>`, which is no scratch folder.
-_OURS = re.compile(r"sqlassay-(?!\d+$)((agent|base|files|one|redteam)-)?[a-z0-9_]{8}")
+_OURS = re.compile(r"sqlassay-(?!\d+$)((agent|base|files|one|redteam|reduced)-)?[a-z0-9_]{8}")
 
 
 class Scratch:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cases.catalog import Catalog
 from cases.errors import InfrastructureError, InputError
+from cases.extras import install_line
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import (
     Endpoint,
@@ -111,7 +112,7 @@ class DuckdbAdapter:
         if folder is None:
             raise InfrastructureError("DuckDB files need a folder to be written to", remedy="Give one as the socket")
         if importlib.util.find_spec("_duckdb") is None:
-            remedy = "Install it by `pip install 'sqlassay[duckdb]'`"
+            remedy = f"Install it by {install_line('duckdb')}"
             raise InputError("the Python package duckdb is not installed", field="--dialect", remedy=remedy)
         _refuse_names(snapshots)
         return tuple(_load_one(folder, snapshot) for snapshot in snapshots)

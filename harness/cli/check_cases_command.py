@@ -34,7 +34,7 @@ _DEFAULT = "does_not_run,refused_by_guard,non_deterministic"
 @click.option("--gold-timeout", metavar="S", help="Seconds a gold statement may take (default 300).")
 @click.option("--row-limit", metavar="N", help="Rows a result may have (default 100000).")
 @click.option("--jobs", metavar="N", help="Parallel workers (default: cores).")
-@click.option("--sandbox", metavar="NAME", help="auto (default), docker or process.")
+@click.option("--sandbox", metavar="NAME", help="auto (default), docker, process or reduced.")
 @click.option("--engine", metavar="HOW", help="auto (default), ask or none: may a container engine be started here?")
 @click.option("--runtime", metavar="NAME", help="Container runtime the engine knows, such as runsc or crun.")
 def command(pack: str, dialects: str | None, fail_on: str, out: str | None, format_: str | None, **options: Any) -> int:

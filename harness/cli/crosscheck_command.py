@@ -50,7 +50,7 @@ _COVERED = 0.9
 @click.option("--sample", metavar="N", help="Cross a seeded sample of N cases.")
 @click.option("--seed", metavar="N", help="Seed of the sample (default 0).")
 @click.option("--clock", metavar="ISO", help="What CURRENT_DATE and its kin say, where the engine can be told.")
-@click.option("--sandbox", metavar="NAME", help="auto (default), docker or process.")
+@click.option("--sandbox", metavar="NAME", help="auto (default), docker, process or reduced.")
 @click.option("--engine", metavar="HOW", help="auto (default), ask or none: may a container engine be started here?")
 @click.option("--allow-unknown", is_flag=True, default=None, help="Ignore predictions for cases the pack does not "
               "have.")  # fmt: skip

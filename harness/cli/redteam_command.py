@@ -31,7 +31,7 @@ LAYERS = ("guard", "role", "sandbox")
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of variants and sample.")
 @click.option("--timeout", type=click.FloatRange(0.1, 60.0), default=2.0, show_default=True, metavar="S",
               help="Deadline of one statement.")  # fmt: skip
-@click.option("--sandbox", default="auto", show_default=True, metavar="NAME", help="auto, docker or process.")
+@click.option("--sandbox", default="auto", show_default=True, metavar="NAME", help="auto, docker, process or reduced.")
 @click.option("--engine", type=click.Choice(["auto", "ask", "none"]), default="auto", show_default=True)
 @click.option("--runtime", default="", envvar="SQLASSAY_RUNTIME", metavar="NAME",
               help="Container runtime the engine knows, such as runsc or crun (default: its own).")  # fmt: skip

@@ -30,7 +30,7 @@ _FLAGS = {"dry_run", "allow_unknown"}
 @click.option("--jobs", metavar="N", help="Parallel workers (default: cores).")
 @click.option("--isolation", metavar="LEVEL", help="Servers shared by a run (default), one a case, or one a statement.")
 @click.option("--pool", metavar="N", help="Sandboxes kept booted ahead (default: cores, less where memory is short).")
-@click.option("--sandbox", metavar="NAME", help="auto (default), docker or process.")
+@click.option("--sandbox", metavar="NAME", help="auto (default), docker, process or reduced.")
 @click.option("--trials", metavar="N", help="Predictions a case (default 1).")
 @click.option("--timeout", metavar="S", help="Seconds a predicted statement may take (default 30).")
 @click.option("--gold-timeout", metavar="S", help="Seconds a gold statement may take (default 300).")

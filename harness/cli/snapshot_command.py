@@ -20,7 +20,7 @@ def command() -> None:
 @click.option("--tables", metavar="A,B", help="With --from: these tables only.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="With --from: the new pack's folder.")
 @click.option("--dialect", default="sqlite", show_default=True, help="Engine to build for.")
-@click.option("--sandbox", default="auto", show_default=True, help="auto, docker or process.")
+@click.option("--sandbox", default="auto", show_default=True, help="auto, docker, process or reduced.")
 @click.option(
     "--engine",
     type=click.Choice(["auto", "ask", "none"]),

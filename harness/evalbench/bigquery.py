@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from cases.errors import InfrastructureError, InputError
+from cases.extras import install_line
 from harness.evalbench.reporting import BigQuery
 from harness.evalbench.tables import Cell, Table
 
@@ -38,7 +39,7 @@ def check_installed(target: BigQuery | None) -> None:
     except ModuleNotFoundError:
         there = False
     if not there:
-        remedy = "Install it by `pip install 'sqlassay[bigquery]'`, or remove bigquery from reporting"
+        remedy = f"Install it by {install_line('bigquery')}, or remove bigquery from reporting"
         raise InputError("BigQuery's client is not installed", field="reporting.bigquery", remedy=remedy)
 
 

@@ -44,6 +44,16 @@ def files_plan(adapter: Adapter, image: SnapshotImage, mode: Mode, *, room_mb: i
     return Plan(spec, jailer, isolation(jailer, space, caps), caps=caps)
 
 
+def files_jailer(recipe: ServerRecipe) -> Jailer:
+    """Return the way a worker of this recipe is jailed here.
+
+    Raises:
+        InputError: its engine's package is not installed.
+        InfrastructureError: no jail works here.
+    """
+    return find_jailer(_probe(_spec(recipe, Mode.READ, host_interpreter(), Path(recipe.data_dir), 0)))
+
+
 def _spec(recipe: ServerRecipe, mode: Mode, interpreter: Interpreter, data: Path, space: int) -> JailSpec:
     """Return what the jail holds: interpreter, standard library, engine, the recipe's own files, data, room to write.
 

@@ -8,7 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +18,9 @@ from cases.errors import InfrastructureError
 from sandboxes.process.syscalls import filter_program
 
 NOBODY = 65534
+REDUCED = "reduced"
+"""The method that makes no namespace: the program becomes nobody, gains nothing and calls little."""
+
 FILTER_FD = "{filter}"
 """Stands in a command for the descriptor that `opened_filter` gives."""
 
@@ -66,6 +69,7 @@ class Jailer:
         """Return the command that runs the program in its jail; FILTER_FD in it is filled in by `opened_filter`."""
         if self.method == "bubblewrap":
             return tuple(_bubblewrap(spec, as_root=self.as_root, filtered=self.filtered))
+        reduced = self.method == REDUCED
         settings = {
             "argv": [*spec.argv],
             "env": dict(spec.env),
@@ -75,7 +79,8 @@ class Jailer:
             "devices": spec.devices,
             "shared": spec.shared,
             "layered": spec.layered,
-            "filter": (filter_program(platform.machine()) or b"").hex() if self.filtered else "",
+            "filter": (filter_program(platform.machine(), sockets=not reduced) or b"").hex() if self.filtered else "",
+            "reduced": reduced,
             "user_namespace": not self.as_root,
             "uid": NOBODY,
         }
@@ -111,18 +116,36 @@ def find_jailer(probe: JailSpec) -> Jailer:
     if shutil.which("bwrap") and not probe.layered:
         wrapped = [Jailer("bubblewrap", as_root=True, user_option=drop)] if root else []
         candidates = [*wrapped, Jailer("bubblewrap", as_root=False), *candidates]
+    return first_that_works([(jailer, probe) for jailer in candidates], _remedy())
+
+
+def first_that_works(ways: Sequence[tuple[Jailer, JailSpec]], remedy: str) -> Jailer:
+    """Return the first way in which its probe runs; one with the system call filter is tried before all without.
+
+    Raises:
+        InfrastructureError: none works.
+    """
     if filter_program(platform.machine()) is not None:
-        candidates = [*(replace(jailer, filtered=True) for jailer in candidates), *candidates]
+        ways = [*((replace(jailer, filtered=True), probe) for jailer, probe in ways), *ways]
     faults = []
-    for jailer in candidates:
+    for jailer, probe in ways:
         fault = _try(jailer, jailer.command(probe))
         if not fault:
             return jailer
         faults.append(f"{jailer.method}: {fault}")
-    raise InfrastructureError(
-        f"no jail works on this machine ({'; '.join(faults)})",
-        remedy="Install bubblewrap (apt-get install bubblewrap) and allow user namespaces, or use `--sandbox docker`",
-    )
+    raise InfrastructureError(f"no jail works on this machine ({'; '.join(dict.fromkeys(faults))})", remedy=remedy)
+
+
+def _remedy() -> str:
+    """Return what helps where no namespace can be made: inside a container, only what it was started with does."""
+    weaker = f"or take the weaker jail that needs no namespaces, `--sandbox {REDUCED}`"
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
+        return (
+            "In a container: start it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined "
+            f"--security-opt systempaths=unconfined --cap-add SYS_ADMIN`, {weaker}"
+        )
+    wrapped = "" if shutil.which("bwrap") else "Install bubblewrap (apt-get install bubblewrap) and a"
+    return f"{wrapped or 'A'}llow user namespaces, use `--sandbox docker`, {weaker}"
 
 
 @cache

@@ -151,8 +151,21 @@ def become(uid: int, *, user_namespace: bool) -> None:
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def reduce(settings: Mapping[str, Any]) -> None:
+    """Become the program without a wall around it: as nobody where we were root, unable to gain rights or to call much.
+
+    One that gives up root itself is not made nobody here.
+    """
+    become(settings["uid"], user_namespace=bool(settings["user_namespace"]))
+    if settings["filter"]:
+        filter_calls(bytes.fromhex(settings["filter"]))
+    os.execve(settings["argv"][0], settings["argv"], settings["env"])  # noqa: S606 - the jailed program itself
+
+
 def main(settings: Mapping[str, Any]) -> int:
     """Build the jail, run the program as its process 1 and return its exit code."""
+    if settings["reduced"]:
+        reduce(settings)
     user_namespace = bool(settings["user_namespace"])
     call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     enter_namespaces(settings["uid"], user_namespace=user_namespace)

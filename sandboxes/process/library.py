@@ -11,6 +11,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from cases.errors import InfrastructureError, InputError
+from cases.extras import install_line
 from dialect_adapters.contract import HostLibrary
 from sandboxes.process.interpreter import aliases, host_interpreter
 
@@ -61,7 +62,7 @@ def missing(wanted: HostLibrary) -> InputError:
     return InputError(
         f"the Python package {wanted.distribution} is not installed",
         field="--dialect",
-        remedy=f"Install it by `pip install 'sqlassay[{wanted.extra}]'`",
+        remedy=f"Install it by {install_line(wanted.extra)}",
     )
 
 
@@ -89,6 +90,6 @@ def _mapped(wanted: HostLibrary, folder: Path) -> list[Path]:
         last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise InfrastructureError(
             f"the Python below this environment cannot import {wanted.distribution}: {last}",
-            remedy=f"Install it again by `pip install 'sqlassay[{wanted.extra}]'`",
+            remedy=f"Install it again by {install_line(wanted.extra)}",
         )
     return [Path(name) for name in json.loads(done.stdout)]

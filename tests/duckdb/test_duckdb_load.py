@@ -170,7 +170,7 @@ def test_without_the_package_one_line_says_what_to_install(
     host_library.cache_clear()
     said = capsys.readouterr()
     assert code == 2
-    assert "pip install 'sqlassay[duckdb]'" in said.err + said.out
+    assert "pip install -e '.[duckdb]'" in said.err + said.out
     assert "Traceback" not in said.err
     assert adapter("duckdb").rules.functions
     assert RECIPE.library is not None

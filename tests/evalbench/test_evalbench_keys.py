@@ -154,6 +154,6 @@ def test_bigquery_without_its_client_is_refused_before_anything_runs(
     path = laid({"reporting": {"bigquery": {"gcp_project_id": "p"}}})
     assert _run(["run", "--evalbench", str(path), "--engine", "none"]) == 2
     assert (
-        "BigQuery's client is not installed. Install it by `pip install 'sqlassay[bigquery]'`"
+        "BigQuery's client is not installed. Install it by `python -m pip install -e '.[bigquery]'` in the checkout"
         in capsys.readouterr().err
     )

@@ -55,7 +55,7 @@ def test_what_does_not_suit_is_named(install: Install, versions: tuple[str, ...]
     """The error says what was found and how to get what is needed."""
     with pytest.raises(InfrastructureError, match=rf"no postgres 17 to 18 .*\(found: {seen}\)") as caught:
         host_programs(install(*versions))
-    assert "pip install 'sqlassay[embedded]'" in str(caught.value.remedy)
+    assert "pip install -e '.[embedded]'" in str(caught.value.remedy)
 
 
 @pytest.mark.parametrize("missing", ["initdb", "pg_config"])

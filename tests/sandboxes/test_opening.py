@@ -26,7 +26,7 @@ def test_a_missing_engine_names_the_jail(
 
     monkeypatch.setattr(opening, "ensure_engine", none)
     with pytest.raises(EngineUnavailableError) as caught:
-        open_provider(adapter(dialect).recipe, "auto", print, engine="none")
+        open_provider(adapter(dialect).recipe, "docker", print, engine="none")
     assert caught.value.remedy.startswith(remedy)
     assert ("without containers: `--sandbox process`" in caught.value.remedy) is told
 
