@@ -134,6 +134,7 @@ mutants: $(VENV)/.dev ## Change the comparator in small ways: a test must fail o
 docs: $(VENV)/.dev ## Write docs/reference.md and docs/demo.svg anew from the program
 	@$(BIN)/python tests/docs/reference.py
 	@$(BIN)/python tests/docs/metrics_page.py
+	@$(BIN)/python tests/docs/api_page.py
 	@$(BIN)/python tests/docs/picture.py
 
 lock: $(VENV)/.dev ## Resolve the dependencies anew and write requirements/*.txt with hashes

@@ -177,7 +177,7 @@ def _prediction(request: AgentRequest, frame: bytes) -> Prediction:
         if "error" in message:
             return _failed(request, str(message["error"]))
         answer = message["answer"]
-        fields = {"sql": answer} if isinstance(answer, str) else _fields(answer, request)
+        fields = {"sql": answer} if isinstance(answer, str) else fields_of(answer, request)
         return Prediction.model_validate({**fields, "case_id": request.case_id, "trial": request.trial})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -187,7 +187,7 @@ def _prediction(request: AgentRequest, frame: bytes) -> Prediction:
         return _failed(request, f"the answer cannot be read: {error}")
 
 
-def _fields(answer: Any, request: AgentRequest) -> dict[str, Any]:
+def fields_of(answer: Any, request: AgentRequest) -> dict[str, Any]:
     """Return a mapping's fields under our names, refusing an answer to another case."""
     other = answer.get("case_id", request.case_id)
     if other != request.case_id:

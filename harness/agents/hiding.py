@@ -16,7 +16,7 @@ from harness.agents import veil
 
 _PROBE_SECONDS = 20
 _ROOT = Path(__file__).resolve().parents[2]
-_OURS = ("harness", "sandboxes", "dialect_adapters", "cases", "sqlassay.py")
+_OURS = ("harness", "sandboxes", "dialect_adapters", "cases", "sqlassay")
 # Whoever may speak to these starts processes outside the veil; the folders hold the disks of our own containers.
 _STARTERS = (
     "/run/docker.sock",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +16,10 @@ class _Record(BaseModel):
     """A frozen written value that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+_SHOWN = 200
+"""Characters of a reason that a result's one line shows."""
 
 
 class ScoreRecord(_Record):
@@ -163,6 +168,25 @@ class CaseResult(_Record):
     def key(self) -> tuple[str, int]:
         """Return (case id, trial): what names a result within one run."""
         return self.case_id, self.trial
+
+    def __repr__(self) -> str:
+        """Say the result in one line; `model_dump()` has everything."""
+        reason = self.reason if len(self.reason) <= _SHOWN else f"{self.reason[:_SHOWN]}…"
+        trial = f" (trial {self.trial})" if self.trial else ""
+        return f"<CaseResult {self.case_id}{trial} on {self.dialect}: {self.verdict.value}: {' '.join(reason.split())}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Return the result as a notebook shows it: the verdict with its reason, both statements and every score."""
+        rows = [("verdict", f"{self.verdict.value}: {self.reason}"), ("cause", self.cause.value if self.cause else "")]
+        rows += [("gold", self.gold_sql or ""), ("predicted", self.predicted_sql or "")]
+        rows += [
+            (name, f"{'–' if score.value is None else format(score.value, '.3f')} ({score.reason})")
+            for name, score in self.scores.items()
+        ]
+        body = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows if text)
+        return f"<table><caption>{escape(self.case_id)} on {escape(self.dialect)}</caption>{body}</table>"
 
 
 class Timing(_Record):

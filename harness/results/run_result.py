@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from html import escape
+from importlib import import_module
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from cases.errors import InputError
 from cases.isolation import IsolationLevel
 from cases.settings import EngineSettings
 from cases.verdicts import ExitCode
@@ -177,3 +180,67 @@ class RunResult(_Record):
     def aggregate(self, name: str) -> Aggregate | None:
         """Return one metric's total, or None where it was not asked for."""
         return next((a for a in self.aggregates if a.name == name), None)
+
+    def result(self, case_id: str, trial: int = 0) -> CaseResult:
+        """Return the result of one case.
+
+        Raises: KeyError where the run has none.
+        """
+        for found in self.results:
+            if found.key == (case_id, trial):
+                return found
+        raise KeyError(case_id)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return one flat row a result: what was asked and answered, the verdict with its reason, and every score."""
+        rows: list[dict[str, Any]] = []
+        for result, timing in zip(self.results, self.timings, strict=True):
+            scores = {**result.scores, **timing.scores}
+            rows.append(
+                {
+                    "case_id": result.case_id,
+                    "trial": result.trial,
+                    "question": result.question,
+                    "gold_sql": result.gold_sql,
+                    "predicted_sql": result.predicted_sql,
+                    "verdict": result.verdict.value,
+                    "cause": None if result.cause is None else result.cause.value,
+                    "reason": result.reason,
+                    **{name: score.value for name, score in scores.items()},
+                    "predicted_seconds": timing.predicted_seconds,
+                }
+            )
+        return rows
+
+    def to_pandas(self) -> Any:
+        """Return `rows()` as a pandas DataFrame.
+
+        Raises: InputError where pandas is not installed.
+        """
+        try:
+            frame = import_module("pandas").DataFrame
+        except ImportError:
+            raise InputError("pandas is not installed", remedy="pip install pandas, or take rows()") from None
+        return frame(self.rows())
+
+    def __repr__(self) -> str:
+        """Say the run in one line."""
+        where = f"{self.manifest.pack} on {self.manifest.dialect}"
+        return f"<RunResult {where}: {len(self.results)} results, {self.verdict_line}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        """Return the run as a notebook shows it: its totals and the verdict line."""
+        title = f"{self.manifest.pack} on {self.manifest.dialect} {self.manifest.engine_version}"
+        head = "".join(f"<th>{name}</th>" for name in ("score", "mean", "n", "of", ""))
+        lines = [
+            (one.name, "–" if one.mean is None else f"{one.mean:.3f}", str(one.n), str(one.of), one.note)
+            for one in self.aggregates
+        ]
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
+        counts = ", ".join(f"{count} {name}" for name, count in self.verdicts.items())
+        return (
+            f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            f"<p>{escape(counts)}<br>{escape(self.verdict_line)}</p>"
+        )

@@ -20,6 +20,7 @@ from harness.agents.contract import Agent
 from harness.agents.file import FileAgent
 from harness.agents.request import AgentRequest
 from harness.desk import Rules
+from harness.given import digest_of
 from harness.kin import predictions_in
 from harness.run.judging import judge_files
 from harness.run.options import RUNS, RunConfig
@@ -67,8 +68,10 @@ def _context(case: Case, rules: Rules) -> dict[str, Any]:
 
 
 @contextmanager
-def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
+def open_asker(config: RunConfig, pack: Pack, asked: Agent | Sequence[Prediction] | None = None) -> Iterator[Asker]:
     """Open the agent of a run, checked before anything is executed, and close it on every way out.
+
+    `asked` is an agent of the caller's own process, or predictions that it holds.
 
     Raises:
         InputError: no predictions, unreadable ones, a prediction for an unknown case, or no such agent.
@@ -78,11 +81,13 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
     digest: str | None = None
     unused: tuple[str, ...] = ()
     made = config.agent is not None and config.out is not None and not config.out.exists()
-    if config.agent is not None:
-        asked = _callable(config, config.agent, pack)
-        agent, label, unused = asked, config.agent, asked.problems
+    if asked is not None and not isinstance(asked, Sequence):
+        agent, label = asked, asked.name
+    elif config.agent is not None:
+        behind = _callable(config, config.agent, pack)
+        agent, label, unused = behind, config.agent, behind.problems
     else:
-        written, label, digest = _predictions(config, pack)
+        written, label, digest = _predictions(config, pack) if asked is None else _held(asked)
         predictions = predictions_in(written, config.dialect)
         check_known(predictions, pack, allow_unknown=config.allow_unknown)
         agent = FileAgent(_of_dialect(predictions, config.dialect))
@@ -103,6 +108,11 @@ def open_asker(config: RunConfig, pack: Pack) -> Iterator[Asker]:
         if made and config.out is not None:
             with suppress(OSError):  # a folder made for the veil, in which nothing was written
                 config.out.rmdir()
+
+
+def _held(predictions: Sequence[Prediction]) -> tuple[tuple[Prediction, ...], str, str]:
+    """Return predictions of the caller's own process with their name and digest."""
+    return tuple(predictions), "predictions held in memory", digest_of(predictions)
 
 
 def _callable(config: RunConfig, target: str, pack: Pack) -> CallableAgent:

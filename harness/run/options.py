@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator
@@ -137,6 +137,56 @@ def _named(text: str) -> tuple[str, Any]:
         return name.strip(), yaml.safe_load(value)
     except yaml.YAMLError as error:
         raise ValueError(f"the value of '{name.strip()}' is not YAML") from error
+
+
+class JudgeKeywords(TypedDict, total=False):
+    """Options of `sqlassay run` that a single statement has too, as the Python API takes them; None is unset."""
+
+    format: str | None
+    isolation: IsolationLevel | None
+    jobs: int | None
+    pool: int | None
+    sandbox: str | None
+    timeout: float | None
+    gold_timeout: float | None
+    row_limit: int | None
+    engine: Literal["auto", "ask", "none"] | None
+    runtime: str | None
+    pull: Literal["auto", "never"] | None
+    mirror: Sequence[str] | None
+    images_lock: str | Path | None
+    policy: str | None
+    metrics: str | Sequence[str] | None
+    profile: str | None
+    metric_option: Mapping[str, Any] | Sequence[str] | None
+    gold_cache: bool | None
+    alpha: float | None
+    beta: float | None
+    disagreement: float | None
+    clock: str | datetime | None
+    repetitions: int | None
+    judge_record: str | Path | None
+    judge_cache: bool | None
+
+
+class RunKeywords(JudgeKeywords, total=False):
+    """Every option of `sqlassay run`, as the Python API takes it; what the API types apart is left out."""
+
+    dialect: str | None
+    out: str | Path | None
+    trials: int | None
+    agent_timeout: float | None
+    fail_under: Mapping[str, float] | Sequence[str] | None
+    min_coverage: float | None
+    only: str | Sequence[str] | None
+    tags: str | Sequence[str] | None
+    limit: int | None
+    sample: int | None
+    seed: int | None
+    dry_run: bool | None
+    allow_unknown: bool | None
+    store_rows: Literal["all", "diff", "none"] | None
+    transpile_gold: bool | None
 
 
 def options_from(

@@ -14,6 +14,7 @@ from cases.case import Case, Prediction
 from cases.errors import RunEndsError
 from cases.outcome import Changed, Outcome, Rows
 from cases.pack import Pack
+from harness.agents.contract import Agent
 from harness.desk import Desk, Rules
 from harness.evaluate import Judged, evaluate
 from harness.gold import answer_gold, cases_with_gold
@@ -88,11 +89,12 @@ def run(
     earlier: Earlier | None = None,
     seated: Seated | None = None,
     watch: Watch | None = None,
+    asked: Agent | Sequence[Prediction] | None = None,
 ) -> RunResult:
     """Evaluate the selected cases of a pack on one dialect and leave a run folder, or go on with an `earlier` run.
 
     `seated` is a judge that is open already and stays so, in place of the one the config names. `watch` is shown each
-    result that is judged here.
+    result that is judged here. `asked` is an agent, or predictions, of the caller's process in place of those named.
 
     Raises:
         InputError: nothing was run, because something given is wrong.
@@ -106,7 +108,7 @@ def run(
         places(config, pack)  # a name that cannot be noted down ends the run before anything is brought up
         check_new(config.out or RUNS / "new")
     opened = open_run_judge(config) if seated is None else nullcontext(seated)
-    with opened as judge, open_asker(config, pack) as asker:
+    with opened as judge, open_asker(config, pack, asked) as asker:
         if earlier:
             earlier.check(known_before(config, pack, cases, asker, judge))
             if earlier.complete(cases, config.trials):

@@ -15,7 +15,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 ROWS: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "tables" / "layers.yaml").read_text("utf-8"))
-ROOMS = ("cases", "dialect_adapters", "harness", "sandboxes", "tests", "pyproject.toml", "sqlassay.py")
+ROOMS = ("cases", "dialect_adapters", "harness", "sandboxes", "tests", "pyproject.toml", "sqlassay")
 MARKS = {"jail": pytest.mark.jail, "docker": pytest.mark.docker, "bwrap": pytest.mark.jail}
 SELECTED = {"jail": "jail", "bwrap": "jail", "docker": "docker"}
 

@@ -1,4 +1,4 @@
-"""The public API of sqlassay: run a pack, judge one prediction, compare relations, guard a statement.
+"""The public API of sqlassay: run a pack, judge statements, compare relations, guard a statement.
 
 Everything else may change without notice. Names are loaded when first used, so importing costs nothing.
 """
@@ -6,10 +6,12 @@ Everything else may change without notice. Names are loaded when first used, so 
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
     from cases.case import Case as Case
     from cases.case import Prediction as Prediction
     from cases.catalog import Catalog as Catalog
@@ -21,17 +23,27 @@ if TYPE_CHECKING:
     from cases.relation import Kind as Kind
     from cases.relation import Relation as Relation
     from harness import sqlas as sqlas
+    from harness.agents.function import AgentFunction as AgentFunction
     from harness.agents.request import AgentRequest as AgentRequest
+    from harness.given import GivenPredictions as GivenPredictions
+    from harness.results.case_result import CaseResult as CaseResult
     from harness.results.run_result import RunResult as RunResult
     from harness.results.verdicts import Comparison as Comparison
     from harness.results.verdicts import GuardVerdict as GuardVerdict
+    from harness.run.options import JudgeKeywords, RunKeywords
+    from harness.session import Session as Session
+
+    __version__: str
 
 _HOMES = {
+    "AgentFunction": "harness.agents.function",
     "AgentRequest": "harness.agents.request",
     "Case": "cases.case",
+    "CaseResult": "harness.results.case_result",
     "Catalog": "cases.catalog",
     "Column": "cases.relation",
     "Comparison": "harness.results.verdicts",
+    "GivenPredictions": "harness.given",
     "GuardVerdict": "harness.results.verdicts",
     "InfrastructureError": "cases.errors",
     "InputError": "cases.errors",
@@ -40,19 +52,53 @@ _HOMES = {
     "Prediction": "cases.case",
     "Relation": "cases.relation",
     "RunResult": "harness.results.run_result",
+    "Session": "harness.session",
     "SqlassayError": "cases.errors",
 }
 
-__all__ = [*sorted(_HOMES), "compare", "evaluate", "guard", "preset", "relation", "run", "sqlas"]
+__all__ = [
+    "AgentFunction",
+    "AgentRequest",
+    "Case",
+    "CaseResult",
+    "Catalog",
+    "Column",
+    "Comparison",
+    "GivenPredictions",
+    "GuardVerdict",
+    "InfrastructureError",
+    "InputError",
+    "Kind",
+    "Policy",
+    "Prediction",
+    "Relation",
+    "RunResult",
+    "Session",
+    "SqlassayError",
+    "__version__",
+    "compare",
+    "evaluate",
+    "guard",
+    "preset",
+    "relation",
+    "run",
+    "sqlas",
+]
 
 
-def __getattr__(name: str) -> Any:
-    """Load a public name from the module that defines it."""
-    if name == "sqlas":
-        return import_module("harness.sqlas")
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module 'sqlassay' has no attribute '{name}'")
+if not TYPE_CHECKING:  # a type checker would take any name for one that is there
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name from the module that defines it."""
+        if name == "sqlas":
+            return import_module("harness.sqlas")
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("sqlassay")
+        if name in _HOMES:
+            return getattr(import_module(_HOMES[name]), name)
+        raise AttributeError(f"module 'sqlassay' has no attribute '{name}'")
 
 
 def __dir__() -> list[str]:
@@ -97,7 +143,9 @@ def relation(data: Any) -> Relation:
     return relation_of(data)
 
 
-def guard(sql: str, dialect: str, *, catalog: Catalog | None = None, profile: str = "dql") -> GuardVerdict:
+def guard(
+    sql: str, dialect: str, *, catalog: Catalog | None = None, profile: Literal["dql", "dml", "ddl"] = "dql"
+) -> GuardVerdict:
     """Return whether the guard would let a statement near a database, without any database.
 
     Without a catalogue, of tables only the system schemas are refused. `profile` is dql, dml or ddl.
@@ -123,42 +171,49 @@ def guard(sql: str, dialect: str, *, catalog: Catalog | None = None, profile: st
         return check(parsed, rules, catalog, profile=profile)
 
 
-def run(pack: str | Path, **options: Any) -> RunResult:
-    """Evaluate a pack and return the run; options are those of `sqlassay run` (`dialect="postgres"`, `jobs=4`, …).
+def run(
+    pack: str | Path,
+    *,
+    agent: AgentFunction | str | None = None,
+    predictions: GivenPredictions | None = None,
+    judge: Callable[[str], str] | str | Sequence[str] | None = None,
+    **options: Unpack[RunKeywords],
+) -> RunResult:
+    """Evaluate a pack and return the run, which leaves the same run folder as the command. Nothing is printed.
 
-    Leaves the same run folder as the command. Nothing is printed.
+    `agent` is a plain or async function from an `AgentRequest` to SQL, a mapping or a `Prediction`; it runs in this
+    process and sees what you see. Named as `module:function` it runs in a child process that cannot see the gold.
+    `predictions` are a file, {case id: SQL}, a list of predictions, mappings or (case id, SQL), or a table of pandas,
+    polars or Arrow. `judge` is a function from prompt to text, or what `--judge` takes. `options` are those of
+    `sqlassay run` (`dialect="postgres"`, `jobs=4`, `metrics=["execution_accuracy"]`, …).
 
     Raises:
         InputError: something given is wrong; nothing was run.
         InfrastructureError: the run could not start.
     """
-    from cases.formats.registry import load_pack
-    from harness.reports.registry import write_all
-    from harness.run.options import options_from, resolve
-    from harness.run.runner import run as run_pack
-    from harness.run.screen import Silent
+    from harness.calling import run_given
 
-    asked = options_from(options, file=None)
-    loaded = load_pack(Path(pack), format=asked.format)
-    config = resolve([("command line", asked)], loaded.settings)
-    return run_pack(config, loaded, Silent(), write_reports=write_all)
+    return run_given(pack, agent, predictions, judge, dict(options))
 
 
-def evaluate(pack: str | Path, case_id: str, sql: str | None, **options: Any) -> Any:
-    """Judge one statement against one case of a pack and return its CaseResult.
+def evaluate(
+    pack: str | Path,
+    case_id: str,
+    sql: str | Prediction | None,
+    *,
+    dialect: str = "sqlite",
+    judge: str | Sequence[str] | None = None,
+    **options: Unpack[JudgeKeywords],
+) -> CaseResult:
+    """Judge one statement against one case of a pack and return its result with every score and reason.
 
-    Options are those of `run`. For many statements use `run`: it keeps its sandboxes.
+    What it needs is brought up once and kept for the next call with the same pack and options, until the process ends
+    or the pack's files change: a second call takes milliseconds. Who wants to say when it ends opens a `Session`.
 
     Raises:
-        InputError: no such pack or case.
+        InputError: no such pack, case or option.
         InfrastructureError: the sandbox could not start.
     """
-    import json
+    from harness.calling import warm_session
 
-    from sandboxes.scratch import Scratch
-
-    with Scratch("one") as folder:
-        predictions = folder / "one.jsonl"
-        predictions.write_text(json.dumps({"case_id": case_id, "sql": sql}) + "\n", encoding="utf-8")
-        asked = {"out": folder / "run", **options, "predictions": predictions, "only": (case_id,), "jobs": 1}
-        return run(pack, **asked).results[0]
+    return warm_session(pack, dialect, judge, dict(options)).judge(case_id, sql)

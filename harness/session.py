@@ -1,0 +1,254 @@
+"""Judge statement after statement of one pack in this process: what a run sets up once stays up until the end."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, nullcontext
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Unpack
+
+from cases.case import Case, Prediction
+from cases.errors import InputError
+from cases.formats.registry import load_pack
+from cases.pack import Pack
+from harness.desk import Desk
+from harness.evaluate import evaluate
+from harness.gold import answer_gold
+from harness.judges.function import FunctionJudge
+from harness.judges.single import Judge
+from harness.kin import in_dialects
+from harness.results.case_result import CaseResult
+from harness.results.evidence import GoldAnswer
+from harness.results.records import case_result
+from harness.run.bench import Bench, prepare
+from harness.run.judging import open_run_judge
+from harness.run.options import JudgeKeywords, RunConfig, options_from, resolve
+from harness.run.screen import Silent
+from harness.store.gold_cache import GoldCache
+from harness.suite import SuiteGold
+from sandboxes.cache import cache_dir
+from sandboxes.pool import Pool
+
+_OF_A_RUN = frozenset(
+    {
+        *("out", "agent", "predictions", "trials", "only", "tags", "limit", "sample", "seed", "dry_run"),
+        *("fail_under", "min_coverage", "store_rows", "allow_unknown", "transpile_gold", "agent_timeout"),
+    }
+)
+"""Options that say something of a whole run, and nothing of one statement."""
+
+
+def function_judge(function: Callable[[str], str]) -> Judge:
+    """Return a function of the caller's own as a judge."""
+    return Judge(FunctionJudge(function, f"callable:{getattr(function, '__name__', type(function).__name__)}"))
+
+
+class Session:
+    """One pack on one dialect, ready to judge; every method may be called from any thread.
+
+    Gold runs on servers of its own, when a case is first asked about, and is kept; predictions never share a server
+    with it. Use it as a context manager, or call `close()`: until then its servers stay up.
+    """
+
+    def __init__(
+        self,
+        pack: str | Path | Pack,
+        dialect: str = "sqlite",
+        *,
+        judge: Callable[[str], str] | str | Sequence[str] | None = None,
+        **options: Unpack[JudgeKeywords],
+    ) -> None:
+        """Load the pack and bring up what judging needs; `options` are those of `sqlassay run` that fit a statement.
+
+        Raises:
+            InputError: no such pack, dialect or option.
+            InfrastructureError: nothing can run here.
+        """
+        foreign = sorted(_OF_A_RUN & options.keys())
+        if foreign:
+            raise InputError(f"'{foreign[0]}' says something of a run", field=foreign[0], remedy="Use run() for it")
+        given = {name: value for name, value in options.items() if value is not None}
+        if judge is not None and not callable(judge):
+            given["judge"] = [judge] if isinstance(judge, str) else list(judge)
+        asked = options_from({**given, "dialect": dialect}, file=None)
+        loaded = load_pack(Path(pack), format=asked.format) if not isinstance(pack, Pack) else pack
+        self._config: RunConfig = resolve([("command line", asked)], loaded.settings)
+        self._pack = in_dialects(loaded, (self._config.dialect,))
+        self._cases = {case.id: case for case in self._pack.cases}
+        self._stack = ExitStack()
+        # Guards idle desks, drift and the end.
+        self._lock = threading.Lock()
+        self._idle: list[Desk] = []
+        # Guards the one desk that gold is asked at, so that each gold runs once; what is kept is read without it.
+        self._gold_lock = threading.Lock()
+        self._gold: dict[tuple[str, str], tuple[GoldAnswer, ...]] = {}
+        self._gold_desk: Desk | None = None
+        self._drift: list[str] = []
+        self._closed = False
+        try:
+            seated = self._stack.enter_context(open_run_judge(self._config))
+            if callable(judge):
+                seated = function_judge(judge)
+                self._stack.callback(seated.close)
+            run_id = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}_{self._config.dialect}_{secrets.token_hex(3)}"
+            self._bench: Bench = prepare(self._config, self._pack, run_id, Silent(), judge=seated)
+            self._stack.callback(self._bench.provider.close)
+            self._pool: Pool = self._stack.enter_context(self._bench.pool())
+            self._gold_pool: Pool = self._stack.enter_context(self._bench.pool())
+        except BaseException:
+            self._stack.close()
+            raise
+        self._cache = GoldCache(cache_dir() / "gold" if self._config.gold_cache else None)
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        """Return the pack's cases, in its order."""
+        return self._pack.cases
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Return every file the session was made of: those of the pack's folder, and databases that stand elsewhere."""
+        pack = self._pack
+        whole = sorted(path for path in pack.path.rglob("*") if path.is_file()) if pack.path.is_dir() else [pack.path]
+        databases = [one.sqlite_file for one in pack.snapshots if one.sqlite_file is not None]
+        return tuple(dict.fromkeys((*whole, *pack.files, *databases)))
+
+    @property
+    def dialect(self) -> str:
+        """Return the dialect statements are judged in."""
+        return self._config.dialect
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        """Return one line for each change that a statement was found to have made on a snapshot; [] is as it should be.
+
+        All are known once the session is closed.
+        """
+        with self._lock:
+            return tuple(dict.fromkeys(self._drift))
+
+    def judge(
+        self,
+        case: str | Case,
+        sql: str | Prediction | None,
+        *,
+        answer: str | None = None,
+        route: str | None = None,
+    ) -> CaseResult:
+        """Judge one statement, or a whole prediction, against one case's gold and return the result with its scores.
+
+        `answer` is what the agent says in words, `route` the data source it chose (the expected one where not said).
+
+        Raises:
+            InputError: no such case.
+            InfrastructureError: no server comes up, or the session is closed.
+        """
+        found = case if isinstance(case, Case) else self._named(case)
+        prediction = (
+            sql.model_copy(update={"case_id": found.id})
+            if isinstance(sql, Prediction)
+            else Prediction(case_id=found.id, sql=sql, answer=answer, route=route)
+        )
+        gold = self._answers(found, found.snapshot)
+        suite: tuple[SuiteGold, ...] = ()
+        if self._bench.rules.wants("extra_snapshots") and found.query_type == "dql":
+            suite = tuple((place, self._answers(found, place)) for place in found.extra_snapshots)
+        desk = self._taken()
+        try:
+            judged = evaluate(found, prediction, gold, desk, suite)
+        finally:
+            desk.station.rest()
+            self._given_back(desk)
+        return case_result(judged.evidence, judged.scores)
+
+    def judge_all(
+        self, statements: Iterable[tuple[str, str | Prediction | None]], *, jobs: int | None = None
+    ) -> list[CaseResult]:
+        """Judge (case id, SQL) pairs side by side and return their results in the same order.
+
+        `jobs` is how many are judged at once, the session's own (its cores) where not said.
+
+        Raises:
+            InputError: no such case.
+            InfrastructureError: no server comes up, or the session is closed.
+        """
+        with ThreadPoolExecutor(jobs or self._config.jobs, thread_name_prefix="session") as crew:
+            return list(crew.map(lambda pair: self.judge(*pair), statements))
+
+    def close(self) -> None:
+        """End every server; idempotent."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            desks, self._idle = self._idle, []
+        try:
+            self._pool.settle()
+        finally:
+            for desk in (*desks, *([self._gold_desk] if self._gold_desk is not None else [])):
+                desk.parser.close()
+            with self._lock:
+                self._drift.extend(self._pool.drift)
+            self._stack.close()
+
+    def __enter__(self) -> Session:
+        """Return itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close it."""
+        self.close()
+
+    def __repr__(self) -> str:
+        """Name the pack and the dialect."""
+        state = "closed" if self._closed else f"{len(self._cases)} cases"
+        return f"<Session {self._pack.name} on {self.dialect}: {state}>"
+
+    def _named(self, case_id: str) -> Case:
+        """Return the case of this id.
+
+        Raises:
+            InputError: the pack has none.
+        """
+        if case_id in self._cases:
+            return self._cases[case_id]
+        known = ", ".join(list(self._cases)[:8])
+        raise InputError(f"no case '{case_id}' in {self._pack.name}", field="case", remedy=f"Its cases: {known} …")
+
+    def _answers(self, case: Case, snapshot: str) -> tuple[GoldAnswer, ...]:
+        """Return a case's gold answers on a snapshot; a fault of ours is not kept."""
+        if case.out_of_scope or not case.gold.get(self.dialect):
+            return ()
+        key = (case.id if case is self._cases.get(case.id) else case.model_dump_json(), snapshot)
+        with nullcontext() if key in self._gold else self._gold_lock:
+            if key not in self._gold:
+                self._gold_desk = self._gold_desk or self._bench.desk(self._gold_pool)
+                answers = answer_gold(case.model_copy(update={"snapshot": snapshot}), self._gold_desk, self._cache)
+                self._gold_desk.station.rest()
+                if any(answer.infrastructure for answer in answers):
+                    return answers
+                self._gold[key] = answers
+            return self._gold[key]
+
+    def _taken(self) -> Desk:
+        """Return a desk that nobody else has."""
+        with self._lock:
+            if self._closed:
+                raise InputError("the session is closed", field="session", remedy="Open another one")
+            if self._idle:
+                return self._idle.pop()
+        return self._bench.desk(self._pool)
+
+    def _given_back(self, desk: Desk) -> None:
+        """Take a desk back."""
+        with self._lock:
+            self._drift.extend(line for line in desk.station.drift if line not in self._drift)
+            if not self._closed:
+                self._idle.append(desk)
+                return
+        desk.parser.close()
