@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import struct
 import sys
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,9 @@ from cases.errors import EngineUnavailableError
 START_LINE = "Start it, or run `make engine` (Debian and Ubuntu, as root) to install and start one"
 
 FORBIDDEN_LINE = "Join the docker group (`sudo usermod -aG docker $USER`, then log in again), or run as root"
+
+
+_KNOCK_SECONDS = 15.0
 
 
 class EngineForbiddenError(EngineUnavailableError):
@@ -82,17 +86,46 @@ def connect(timeout: int = 60) -> Engine:
 
 
 def _knock(address: str) -> None:
-    """Raise where nothing listens on a unix socket: the client would leave its own socket open when it fails there."""
+    """Raise where nothing answers on a unix socket in time.
+
+    The client would leave its own socket open where nothing listens, and would wait for ever for an engine that sends a
+    byte now and then: its deadline is one for each read.
+    """
     if not address.startswith("unix://"):
         return
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(address.removeprefix("unix://"))
+            probe.sendall(b"GET /_ping HTTP/1.0\r\nHost: engine\r\nConnection: close\r\n\r\n")
+            _first_line(probe)
+        except TimeoutError as fault:
+            message = (
+                f"no container engine answers at {address} within {_KNOCK_SECONDS:g} s, though something listens there"
+            )
+            raise EngineUnavailableError(message, remedy="Restart the engine") from fault
         except PermissionError as fault:
             message = f"a container engine is at {address}, but this user may not open it"
             raise EngineForbiddenError(message, remedy=FORBIDDEN_LINE) from fault
         except OSError as fault:
             raise _unavailable(address) from fault
+
+
+def _first_line(probe: socket.socket) -> None:
+    """Read the first line of an answer.
+
+    Raises:
+        TimeoutError: it is not whole in time, however often a byte comes.
+    """
+    deadline, answer = time.monotonic() + _KNOCK_SECONDS, b""
+    while b"\n" not in answer and len(answer) < 1000:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        probe.settimeout(left)
+        part = probe.recv(1000)
+        if not part:
+            return
+        answer += part
 
 
 def _unavailable(address: str) -> EngineUnavailableError:

@@ -63,6 +63,15 @@ def test_a_function_is_a_judge() -> None:
     assert judge.label == "callable:judge_functions.py:strict"
 
 
+def test_a_function_that_ends_its_process_is_a_silent_judge() -> None:
+    """`os._exit` in a judge costs its answer, not the run; the next question gets a process of its own."""
+    judge = open_judge([function("leaves")])
+    for _ in range(2):
+        said = judge("good", Grade)
+        assert said.value is None
+        assert "the function's process ended with exit code 3" in said.reason
+
+
 def test_a_function_of_a_module_is_found_from_the_working_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
