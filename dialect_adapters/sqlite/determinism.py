@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count as count_up
 
 from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
@@ -87,7 +88,7 @@ def _number(node: exp.Expr, clause: str) -> int | None:
 def _cut(node: exp.Expr) -> Iterator[tuple[str, _Question]]:
     """Yield the probes of a LIMIT: no order at all, or equal keys with other values on both sides of a cut."""
     limit, offset = _number(node, "limit"), _number(node, "offset")
-    if limit is None or offset is None:
+    if limit is None or offset is None or _gives_one_row(node):
         return
     whole = node.copy()
     for clause in ("limit", "offset", "order", "with_"):
@@ -98,6 +99,11 @@ def _cut(node: exp.Expr) -> Iterator[tuple[str, _Question]]:
         return
     for place in {limit + offset, offset} - {0}:
         yield TIE, _tie(whole.copy(), order, place)
+
+
+def _gives_one_row(node: exp.Expr) -> bool:
+    """Return whether a query gives one row whatever its data: an aggregate without groups."""
+    return isinstance(node, exp.Select) and node.args.get("group") is None and any(True for _ in aggregates(node))
 
 
 def _more_than(node: exp.Expr, rows: int) -> _Question:
@@ -115,25 +121,47 @@ def _unordered(whole: exp.Expr, rows: int) -> _Question:
 
 def _tie(whole: exp.Expr, order: exp.Expr, place: int) -> _Question:
     """Return the question whether rows with the same keys and other values lie on both sides of row `place`."""
+    union, rows, numbered, cut, equal = _free_names(whole, 5)
     columns = [f"p{i}" for i in range(len(_leftmost(whole).expressions))]
     keys = [f"k{i}" for i in range(len(order.expressions))]
     named = list(zip(order.expressions, keys, strict=True))
     if isinstance(whole, exp.SetOperation):
         made = ", ".join(f"p{int(key.this.meta['output'])} AS {name}" for key, name in named)
-        tables = [f"u({', '.join(columns)}) AS ({_sql(whole)})", f"t AS (SELECT *, {made} FROM u)"]  # noqa: S608
+        tables = [
+            f"{union}({', '.join(columns)}) AS ({_sql(whole)})",
+            f"{rows} AS (SELECT *, {made} FROM {union})",  # noqa: S608 (as all below: read by SQLite alone)
+        ]
     else:
         for key in order.expressions:
             whole.append("expressions", key.this.copy())
-        tables = [f"t({', '.join([*columns, *keys])}) AS ({_sql(whole)})"]
-    sort = ", ".join(f"{name}{' DESC' if key.args.get('desc') else ''}" for key, name in named)
-    same = " AND ".join(f"o.{name} IS b.{name}" for name in keys)
+        tables = [f"{rows}({', '.join([*columns, *keys])}) AS ({_sql(whole)})"]
+    sort = ", ".join(f"{name}{_direction(key)}" for key, name in named)
+    same = " AND ".join(f"{numbered}.{name} IS {cut}.{name}" for name in keys)
     tables += [
-        f"o AS (SELECT *, ROW_NUMBER() OVER (ORDER BY {sort}) AS n FROM t)",  # noqa: S608
-        f"b AS (SELECT * FROM o WHERE n = {place})",  # noqa: S608
-        f"e AS (SELECT o.* FROM o, b WHERE {same})",  # noqa: S608
+        f"{numbered} AS (SELECT *, ROW_NUMBER() OVER (ORDER BY {sort}) AS n FROM {rows})",  # noqa: S608
+        f"{cut} AS (SELECT * FROM {numbered} WHERE n = {place})",  # noqa: S608
+        f"{equal} AS (SELECT {numbered}.* FROM {numbered}, {cut} WHERE {same})",  # noqa: S608
     ]
-    several = f"(SELECT COUNT(*) FROM (SELECT DISTINCT {', '.join(columns)} FROM e)) > 1"  # noqa: S608
-    return _Question(f"SELECT 1 WHERE EXISTS (SELECT 1 FROM e WHERE n > {place}) AND {several}", tuple(tables))  # noqa: S608
+    several = f"(SELECT COUNT(*) FROM (SELECT DISTINCT {', '.join(columns)} FROM {equal})) > 1"  # noqa: S608
+    across = f"EXISTS (SELECT 1 FROM {equal} WHERE n > {place})"  # noqa: S608
+    return _Question(f"SELECT 1 WHERE {across} AND {several}", tuple(tables))
+
+
+def _direction(key: exp.Expr) -> str:
+    """Return how a key is sorted: its direction, and where it says that NULLs go."""
+    descending = bool(key.args.get("desc"))
+    first = bool(key.args.get("nulls_first"))
+    told = "" if first is not descending else f" NULLS {'FIRST' if first else 'LAST'}"
+    return f"{' DESC' if descending else ''}{told}"
+
+
+def _free_names(node: exp.Expr, count: int) -> list[str]:
+    """Return names that no table, alias or CTE of a statement has, whatever its case."""
+    root: exp.Expr = node.root()
+    taken = {one.name.lower() for one in root.find_all(exp.Identifier)}
+    taken |= {one.name.lower() for one in node.find_all(exp.Identifier)}
+    free = (name for number in count_up(1) if (name := f"asked_{number}") not in taken)
+    return [next(free) for _ in range(count)]
 
 
 def _leftmost(node: exp.Expr) -> exp.Expr:
@@ -187,7 +215,9 @@ def _keys(node: exp.Select) -> list[str]:
 def _outside(node: exp.Select, keys: set[str]) -> Iterator[exp.Expr]:
     """Yield the columns of this SELECT's output, HAVING and ORDER BY that no key and no aggregate holds."""
     clauses = [one.this if isinstance(one, exp.Alias) else one for one in node.expressions]
-    clauses += [node.args[name] for name in ("having", "order") if node.args.get(name) is not None]
+    # Without GROUP BY there is one row, whose order is none.
+    read = ("having", "order") if node.args.get("group") is not None else ("having",)
+    clauses += [node.args[name] for name in read if node.args.get(name) is not None]
     held = {id(part) for call in aggregates(node) for part in _whole(call).walk()}
     for clause in clauses:
         if isinstance(clause, exp.Query):

@@ -14,6 +14,7 @@ from typing import TypeVar
 from cases.case import Case
 from cases.catalog import settings_groups, settings_line
 from cases.errors import InputError
+from cases.outcome import Rows
 from cases.pack import Pack
 from cases.presets import preset
 from cases.snapshot import Snapshot
@@ -22,11 +23,13 @@ from dialect_adapters.contract import Adapter
 from dialect_adapters.rearranged import ORDERS, Rearranging, RowOrder, rearranged
 from dialect_adapters.registry import adapter as find_adapter
 from dialect_adapters.registry import names
+from harness import crossing
 from harness.checkup.columns import TextNumbers
 from harness.checkup.examine import Examiner, as_prediction, either_way
 from harness.checkup.seen import Seen, Sign, compared, differing
 from harness.desk import Desk
 from harness.kin import in_dialects
+from harness.results.evidence import Evidence, GoldAnswer
 from harness.results.health import Checked, Flag, Health, Note, health
 from harness.run.bench import Bench, prepare
 from harness.run.options import RunConfig
@@ -151,8 +154,27 @@ def again(seen: Seen, order: RowOrder, desk: Desk) -> Seen:
             continue
         found = compared(evidence)
         rows = differing(found, ("stored order", f"{order} rows")) if found is not None else ()
-        seen.add(number, [Sign(Flag.ORDER_DEPENDENT, f"on {order} rows: {evidence.reason}", rows=rows)])
+        flag = Flag.FLOAT_SUM if _last_digit(answer, evidence) else Flag.ORDER_DEPENDENT
+        seen.add(number, [Sign(flag, f"on {order} rows: {evidence.reason}", rows=rows)])
     return seen
+
+
+_ADDING = frozenset(("sum", "avg", "total", "stddev", "stddev_samp", "stddev_pop", "variance", "var_samp", "var_pop"))
+
+
+def _last_digit(answer: GoldAnswer, evidence: Evidence) -> bool:
+    """Return whether two runs of a sum differ by one unit of the last digit that it was rounded to, and by no more."""
+    predicted = evidence.executions[-1].predicted if evidence.executions else None
+    if not isinstance(predicted, Rows) or answer.relation is None or not _ADDING & answer.parsed.functions:
+        return False
+    digits = max((_digits(cell) for row in answer.relation.rows for cell in row), default=0)
+    near = preset("cross_dialect").model_copy(update={"abs_tol": 1.01 * 10.0**-digits, "rel_tol": 0.0})
+    return crossing.crossed(answer, predicted.relation, near).verdict == "match"
+
+
+def _digits(cell: object) -> int:
+    """Return how many digits a number has behind the point."""
+    return len(repr(cell).partition(".")[2]) if isinstance(cell, float) and "e" not in repr(cell) else 0
 
 
 def crossed(by_dialect: dict[str, list[Seen]]) -> None:

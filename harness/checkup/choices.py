@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cases.case import Case
-from cases.outcome import Rows
+from cases.outcome import Outcome, Rows
 from cases.relation import Relation, Row
 from dialect_adapters.contract import Adapter
 from dialect_adapters.transpile.causes import Doubting
@@ -58,10 +58,15 @@ def doubts(case: Case, answer: GoldAnswer, adapter: Adapter, desk: Desk, *, plai
 
 def _any_row(case: Case, sql: str, desk: Desk, *, plain: bool) -> bool | None:
     """Return whether a question is answered with a row, None where it could not be asked."""
+    outcome = _outcome(case, sql, desk, plain=plain)
+    return bool(outcome.relation.rows) if isinstance(outcome, Rows) else None
+
+
+def _outcome(case: Case, sql: str, desk: Desk, *, plain: bool) -> Outcome:
+    """Put one question to the data."""
     pins = desk.rules.pins(case, () if plain else ("asked",))
     care = Care.PLAIN if plain else Care.UNKNOWN
-    outcome = desk.station.run(case.snapshot, sql, desk.rules.gold_limits, pins, care=care)
-    return bool(outcome.relation.rows) if isinstance(outcome, Rows) else None
+    return desk.station.run(case.snapshot, sql, desk.rules.gold_limits, pins, care=care)
 
 
 def _cut_tie(answer: GoldAnswer, desk: Desk) -> Iterator[Sign]:
@@ -87,17 +92,24 @@ def answer_probe(answer: GoldAnswer) -> str | None:
     return answer.parsed.order.probe_sql if answer.parsed.order is not None else None
 
 
-def null_keys(answer: GoldAnswer) -> Iterator[Sign]:
-    """Yield the sign of an ORDER BY whose keys hold NULLs that nothing says where to put."""
+def null_keys(case: Case, answer: GoldAnswer, desk: Desk, *, plain: bool) -> Iterator[Sign]:
+    """Yield the sign of an ORDER BY whose keys hold NULLs that nothing says where to put.
+
+    All rows are asked, not those that a LIMIT leaves: where NULLs stand decides which these are.
+    """
     facts, gold = answer.parsed.order, answer.relation
-    if facts is None or gold is None or len(gold.rows) < 2:
+    if facts is None or gold is None:
         return
-    for place, sql in _unplaced(facts, gold, answer.probe):
-        held = answer.probe if answer.probe is not None else gold
+    held, probe = answer.probe if answer.probe is not None else gold, answer_probe(answer)
+    if facts.whole_sql is not None and not all(key.nulls for key in facts.keys):
+        whole = _outcome(case, facts.whole_sql, desk, plain=plain)
+        if isinstance(whole, Rows):
+            held, probe = whole.relation, facts.whole_sql
+    for place, sql in _unplaced(facts, gold, held):
         nulls = [row for row in held.rows if row[place] is None]
         if nulls and len(nulls) < len(held.rows):
             evidence = f"ORDER BY {sql}: the key of {len(nulls)} of {len(held.rows)} rows is NULL"
-            yield Sign(Flag.NULL_ORDER, evidence, answer_probe(answer), (row_text(nulls[0]),))
+            yield Sign(Flag.NULL_ORDER, evidence, probe, (row_text(nulls[0]),))
 
 
 def _unplaced(facts: OrderFacts, gold: Relation, probe: Relation | None) -> Iterator[tuple[int, str]]:

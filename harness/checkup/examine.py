@@ -79,7 +79,7 @@ class Examiner:
         seen.executions += asked.asked
         seen.notes += asked.notes
         seen.add(number, asked.signs)
-        seen.add(number, null_keys(answer))
+        seen.add(number, null_keys(seen.case, answer, desk, plain=plain))
         seen.add(number, self._text_numbers(seen, answer))
         vacuous = is_vacuous(answer.relation.rows)
         if vacuous is not None:

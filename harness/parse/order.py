@@ -47,10 +47,12 @@ def order_facts(
     outermost = _depth_zero(tokens)
     slices = _key_slices(outermost)
     spelled = [key.node.this.sql(dialect=dialect) for key in keys]
-    probe = None
+    probe = whole = None
     if slices is not None and len(slices) == len(keys):
         spelled = [text[bare[0].start : bare[-1].end + 1] for bare in slices]
-        probe = _probe(root, keys, slices, literal, outermost, text) if root is tree else None
+        if root is tree:
+            probe = _probe(root, keys, slices, literal, outermost, text)
+            whole = _whole(root, keys, slices, outermost, text) if has_limit else None
     return {
         "keys": [
             (key.column, "desc" if key.node.args.get("desc") else "asc", _nulls(sql_tail), sql)
@@ -59,6 +61,7 @@ def order_facts(
         "limit": literal,
         "has_limit": has_limit,
         "probe_sql": probe,
+        "whole_sql": whole,
         "offset": _skips(root),
     }
 
@@ -221,25 +224,58 @@ def _probe(
     limited = root.args.get("limit") is not None
     if not hidden and not limited:
         return None
-    edits: list[tuple[int, int, str]] = []
-    if limited:
-        edit = _raised(placed, literal)
-        if edit is None:
-            return None
-        edits.append(edit)
+    edits: list[tuple[int, int, str] | None] = [_raised(placed, literal)] if limited else []
     if hidden:
-        if not isinstance(root, exp.Select) or root.args.get("distinct"):
-            return None
-        place = _end_of_projections(placed)
-        projections = _projection_texts(placed, root, text)
-        spelled = [_selectable(key, bare, root, projections, text) for key, bare in hidden]
-        if place is None or any(sql is None for sql in spelled):
-            return None
-        columns = ", ".join(f"{sql} AS {_KEY_PREFIX}{number}" for number, sql in enumerate(spelled, 1))
-        edits.append((place, place, f", {columns} "))
-    for start, end, new in sorted(edits, reverse=True):
+        edits.append(_with_keys(root, hidden, placed, text))
+    return _edited(text, edits)
+
+
+def _whole(
+    root: exp.Expr, keys: list[_Key], slices: list[list[Token]], placed: list[tuple[Token, bool]], text: str
+) -> str | None:
+    """Return the text with its hidden keys and without its LIMIT, None where that cannot be built."""
+    hidden = [(key, bare) for key, bare in zip(keys, slices, strict=True) if key.column is None]
+    edits = [_uncut(placed, text)]
+    if hidden:
+        edits.append(_with_keys(root, hidden, placed, text))
+    return _edited(text, edits)
+
+
+def _with_keys(
+    root: exp.Expr, hidden: list[tuple[_Key, list[Token]]], placed: list[tuple[Token, bool]], text: str
+) -> tuple[int, int, str] | None:
+    """Return the edit that selects hidden keys last, None where that would change what the query means."""
+    if not isinstance(root, exp.Select) or root.args.get("distinct"):
+        return None
+    place = _end_of_projections(placed)
+    projections = _projection_texts(placed, root, text)
+    spelled = [_selectable(key, bare, root, projections, text) for key, bare in hidden]
+    if place is None or any(sql is None for sql in spelled):
+        return None
+    columns = ", ".join(f"{sql} AS {_KEY_PREFIX}{number}" for number, sql in enumerate(spelled, 1))
+    return place, place, f", {columns} "
+
+
+def _edited(text: str, edits: list[tuple[int, int, str] | None]) -> str | None:
+    """Return a text with all edits made, None where one of them cannot be."""
+    made = [edit for edit in edits if edit is not None]
+    if len(made) < len(edits):
+        return None
+    for start, end, new in sorted(made, reverse=True):
         text = text[:start] + new + text[end:]
     return text
+
+
+def _uncut(placed: list[tuple[Token, bool]], text: str) -> tuple[int, int, str] | None:
+    """Return the edit that takes LIMIT, OFFSET and FETCH away from behind the outermost ORDER BY."""
+    tokens = [token for token, outside in placed if outside]
+    orders = [i for i, token in enumerate(tokens) if token.token_type is TokenType.ORDER_BY]
+    behind = tokens[orders[-1] :] if orders else []
+    cuts = [token for token in behind if token.token_type in {TokenType.LIMIT, TokenType.OFFSET, TokenType.FETCH}]
+    ends = [token for token in behind if token.token_type in {TokenType.FOR, TokenType.SEMICOLON}]
+    if not cuts:
+        return None
+    return cuts[0].start, ends[0].start if ends else len(text), ""
 
 
 def _selectable(key: _Key, tokens: list[Token], root: exp.Select, projections: dict[str, str], text: str) -> str | None:

@@ -375,7 +375,9 @@ def _frozen(name: str, value: Any) -> Any:
 def _order(facts: dict[str, Any]) -> OrderFacts:
     """Build the order facts."""
     keys = tuple(OrderKey(*key) for key in facts["keys"])
-    return OrderFacts(keys, facts["limit"], facts["has_limit"], facts["probe_sql"], facts["offset"])
+    return OrderFacts(
+        keys, facts["limit"], facts["has_limit"], facts["probe_sql"], facts["offset"], facts.get("whole_sql")
+    )
 
 
 def _block(facts: dict[str, Any]) -> Block:

@@ -20,6 +20,7 @@ class Flag(StrEnum):
     REFUSED_BY_GUARD = "refused_by_guard"
     NON_DETERMINISTIC = "non_deterministic"
     ORDER_DEPENDENT = "order_dependent"
+    FLOAT_SUM = "float_sum"
     TIE_AT_LIMIT = "tie_at_limit"
     NULL_ORDER = "null_order"
     NUMBERS_SORTED_AS_TEXT = "numbers_sorted_as_text"
@@ -45,6 +46,10 @@ MEANINGS: dict[Flag, tuple[str, str]] = {
     Flag.ORDER_DEPENDENT: (
         "other rows come where the same data is stored in another order",
         "Add an ORDER BY that decides, inside aggregates that join values, too",
+    ),
+    Flag.FLOAT_SUM: (
+        "the last digits of a sum or average of doubles depend on the order of its rows, and rounding shows them",
+        "Round to other digits, or CAST to a decimal before adding up: no ORDER BY helps",
     ),
     Flag.TIE_AT_LIMIT: (
         "a LIMIT cuts rows that its order does not tell apart",

@@ -42,7 +42,8 @@ class OrderFacts:
     `probe_sql` is the same query with every hidden key appended as an extra last output column (in key order,
     hidden ones only) and LIMIT raised by one, to learn the tie groups; None where the rewrite is impossible
     (DISTINCT, set operation, GROUP BY that forbids it) or not needed. `limit` is the literal row limit, if any.
-    `offset` says whether rows are cut at the start too.
+    `offset` says whether rows are cut at the start too. `whole_sql` is the same query with every hidden key and without
+    its LIMIT, None where it has none or that cannot be said.
     """
 
     keys: tuple[OrderKey, ...]
@@ -50,6 +51,7 @@ class OrderFacts:
     has_limit: bool
     probe_sql: str | None
     offset: bool = False
+    whole_sql: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
