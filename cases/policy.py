@@ -6,11 +6,27 @@ import hashlib
 import json
 from functools import lru_cache
 from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 POLICY_VERSION = 3
 
+
+def _known_zone(name: str) -> str:
+    """Return the name of a time zone that is known here.
+
+    Raises: ValueError for any other.
+    """
+    try:
+        if name.upper() != "UTC":
+            ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"unknown time zone {name!r}: give an IANA name such as Europe/Berlin") from None
+    return name
+
+
+ZoneName = Annotated[str, AfterValidator(_known_zone)]
 ColumnName = Annotated[str, Field(min_length=1)]
 
 
@@ -39,7 +55,7 @@ class Policy(BaseModel):
     text_numbers: bool = False
     temporal_text: bool = True
     date_midnight: bool = True
-    naive_tz: str | None = None
+    naive_tz: ZoneName | None = None
     temporal_precision: Literal["us", "ms", "s"] = "us"
     text_case: Literal["exact", "fold"] = "exact"
     text_trim: Literal["none", "right", "both"] = "none"
@@ -92,7 +108,7 @@ class PolicyOverrides(BaseModel):
     text_numbers: bool | None = None
     temporal_text: bool | None = None
     date_midnight: bool | None = None
-    naive_tz: str | None = None
+    naive_tz: ZoneName | None = None
     temporal_precision: Literal["us", "ms", "s"] | None = None
     text_case: Literal["exact", "fold"] | None = None
     text_trim: Literal["none", "right", "both"] | None = None

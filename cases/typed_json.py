@@ -25,6 +25,7 @@ _SAY_THEMSELVES = frozenset({str, int, float, bool, type(None)})
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(Infinity|s?NaN[0-9]*)")
 _FAR = re.compile(r"[+-]?infinity|(?=.*[0-9])[0-9T:+. Z-]{1,60}( BC)?")
+_PARTS = re.compile(r"[0-9]{4,}-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?)?")
 _REMEDY = "Write values as docs/formats.md says under Typed JSON"
 
 
@@ -107,6 +108,8 @@ def _decode(value: object, field: str | None) -> object:
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, float):
+        if math.isinf(value):
+            _refuse("a number no float can hold", field)
         return value
     if not isinstance(value, dict) or len(value) != 1:
         _refuse(f"{json.dumps(value, default=str)[:80]} is no typed JSON value", field)
@@ -167,9 +170,16 @@ def _known_float(value: object) -> str:
 
 def _far(text: str) -> FarTemporal:
     """Read a moment Python cannot hold: infinity, BC, a year past 9999, a zero date, 24:00."""
-    if not _FAR.fullmatch(text):
+    found = _PARTS.match(text)
+    if not _FAR.fullmatch(text) or (found and not _on_a_calendar(found)):
         raise ValueError(text)
     return FarTemporal(text)
+
+
+def _on_a_calendar(parts: re.Match[str]) -> bool:
+    """Tell whether some engine keeps such a month, day and clock: zeros and 24:00 yes, a thirteenth month no."""
+    month, day, hour, minute, second = (int(part or 0) for part in parts.groups())
+    return month <= 12 and day <= 31 and hour <= 24 and minute <= 59 and second <= 60
 
 
 def _date(value: object) -> date | FarTemporal:
@@ -260,7 +270,9 @@ def relation_from_json(value: object, *, field: str = "relation") -> Relation:
 
 def _says_itself(row: object, width: int) -> TypeGuard[list[object]]:
     """Tell whether a row is as wide as it must be and each of its cells stands for itself, as most do."""
-    return type(row) is list and len(row) == width and _SAY_THEMSELVES.issuperset(map(type, row))
+    if type(row) is not list or len(row) != width or not _SAY_THEMSELVES.issuperset(map(type, row)):
+        return False
+    return math.inf not in row and -math.inf not in row  # 1e400 is read as infinity: `_row` refuses it
 
 
 def _column(value: object, field: str) -> Column:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import cast
 from uuid import UUID
 
@@ -34,6 +35,12 @@ _TIMES = frozenset({"date", "ts", "inst", "dur", "timetz"})
 _NULL: Atom = ("null",)
 
 
+@lru_cache(maxsize=64)
+def _trimmed(policy: Policy) -> Policy:
+    """Return the policy with blanks at the end of texts left out."""
+    return policy.model_copy(update={"text_trim": "right"})
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What a policy says about cells, with the tolerance that holds for the columns at hand.
@@ -47,7 +54,9 @@ class Rules:
 
     @classmethod
     def of(cls, policy: Policy, *kinds: Kind) -> Rules:
-        """Return the rules of a policy for columns of these kinds; float32 gets its wider relative tolerance."""
+        """Return the rules of a policy for columns of these kinds: float32 is less precise, CHAR is filled up."""
+        if Kind.CHAR in kinds and policy.text_trim == "none":
+            policy = _trimmed(policy)  # to SQL the blanks that fill a CHAR are no part of it
         relative = max(policy.rel_tol, policy.float32_rel_tol) if Kind.FLOAT32 in kinds else policy.rel_tol
         return cls(policy, Tolerance(relative, policy.abs_tol), policy.bits_as_int and Kind.BITS in kinds)
 

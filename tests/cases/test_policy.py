@@ -107,3 +107,11 @@ def test_a_cases_own_policy_wins_over_its_wishes() -> None:
 def test_a_peer_keeps_its_rule_whatever_the_case_says() -> None:
     """A preset that reproduces a published verdict is not bent by a case."""
     assert case_policy(preset("bird"), case(order_required=True)) == preset("bird")
+
+
+@pytest.mark.parametrize("kind", [Policy, PolicyOverrides])
+def test_an_unknown_time_zone_is_refused_where_it_is_written(kind: type[Policy | PolicyOverrides]) -> None:
+    """No comparison has to need it first."""
+    with pytest.raises(ValidationError, match="unknown time zone 'Mars/Base'"):
+        kind(naive_tz="Mars/Base")
+    assert kind(naive_tz="Europe/Berlin").naive_tz == "Europe/Berlin"

@@ -134,7 +134,14 @@ def test_readers_accept_these_too(value: object, cell: object) -> None:
         {"$float": 1},
         {"$date": "2026-02-30x"},
         {"$date": "tomorrow"},
+        {"$date": "2024-13-01"},
+        {"$date": "2024-01-32"},
+        {"$date": "12024-13-01"},
+        {"$datetime": "2024-01-01 25:00:00"},
+        {"$datetime": "2024-01-01T10:61"},
         {"$datetime": "hello"},
+        1e400,
+        {"$array": [-1e400]},
         {"$datetime": None},
         {"$time": "25:00"},
         {"$time": "24:00<"},
@@ -181,6 +188,7 @@ def test_huge_integers_and_depths() -> None:
         ({"columns": [{"name": "a"}], "rows": [1]}, r"relation.rows\[0\]"),
         ({"columns": [{"name": "a"}], "rows": [[1], [1, 2]]}, r"relation.rows\[1\]"),
         ({"columns": [{"name": "a"}], "rows": [[{"$x": 1}]]}, r"relation.rows\[0\]\[0\]"),
+        ({"columns": [{"name": "a"}], "rows": [[1], [1e400]]}, r"relation.rows\[1\]\[0\]"),
     ],
 )
 def test_malformed_relations_name_the_place(value: object, place: str) -> None:

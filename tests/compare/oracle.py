@@ -234,6 +234,8 @@ def rows_agree(
 def cell_pair(gold: Relation, pred: Relation, i: int, j: int, a: Any, b: Any, policy: Policy) -> bool:
     """Compare two cells with what the kinds of their columns add to the policy."""
     kinds = {gold.columns[i].kind, pred.columns[j].kind}
+    if Kind.CHAR in kinds and policy.text_trim == "none":
+        policy = policy.model_copy(update={"text_trim": "right"})
     relative = max(policy.rel_tol, policy.float32_rel_tol) if Kind.FLOAT32 in kinds else policy.rel_tol
     return same(a[i], b[j], policy, relative, bits=policy.bits_as_int and Kind.BITS in kinds)
 

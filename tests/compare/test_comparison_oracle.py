@@ -51,7 +51,7 @@ NEAR: tuple[tuple[object, ...], ...] = (
     (12345678.9, 12345678.91, Decimal("12345678.90"), 12345678.90000001, 12345678),
     ("a", "A", "a ", None, '"a"', Json('"a"')),
 )
-KINDS = (Kind.OTHER, Kind.OTHER, Kind.OTHER, Kind.FLOAT64, Kind.FLOAT32, Kind.BITS, Kind.TEXT)
+KINDS = (Kind.OTHER, Kind.OTHER, Kind.OTHER, Kind.FLOAT64, Kind.FLOAT32, Kind.BITS, Kind.TEXT, Kind.CHAR)
 
 
 def policy_of(rng: random.Random, width: int) -> Policy:
