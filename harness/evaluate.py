@@ -19,6 +19,7 @@ from harness.desk import Desk
 from harness.guard import check, split
 from harness.measure import measured
 from harness.metrics.cause import likely_cause
+from harness.personal import Personal, hidden_message, personal
 from harness.results.evidence import Answer, Evidence, Execution, GoldAnswer, Score, UnsafeStep
 from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import GuardVerdict
@@ -43,12 +44,16 @@ _LOOKED_INTO = 10
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The evidence and scores of one prediction, with the seconds its parts took."""
+    """The evidence and scores of one prediction, with the seconds its parts took.
+
+    Where the case names personal columns, both show nothing of them, and `masks` do the same to what is made of them.
+    """
 
     evidence: Evidence
     scores: tuple[tuple[str, Score], ...]
     parse_seconds: float = 0.0
     sandbox_seconds: float = 0.0
+    masks: Personal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,7 @@ def evaluate(
     if not case.gold:
         execution, decision = _alone(place, ran.outcome, decision)
     verdict, reason = decision or _compared(gold, execution)
-    shown = best if best is not None and (best.usable or best.status == "native") else None
+    counted = best if best is not None and (best.usable or best.status == "native") else None
     evidence = Evidence(
         case=case,
         dialect=desk.rules.dialect,
@@ -102,8 +107,8 @@ def evaluate(
         verdict=verdict,
         reason=reason,
         policy=policy,
-        gold_sql=shown.sql if shown else None,
-        gold_parsed=shown.parsed if shown else None,
+        gold_sql=counted.sql if counted else None,
+        gold_parsed=counted.parsed if counted else None,
         predicted_parsed=read.parsed,
         guard=read.guard,
         executions=everywhere(case, prediction, gold, suite, execution, policy, desk, _execute, read.parsed),
@@ -117,7 +122,10 @@ def evaluate(
         unsafe_steps=read.unsafe,
     )
     evidence = measured(replace(evidence, cause=likely_cause(evidence)), read.route.snapshot, desk)
-    return Judged(evidence, _scores(evidence, desk), read.seconds, ran.seconds)
+    masks = personal(case, gold, evidence)
+    shown = evidence if masks is None else masks.evidence(evidence)
+    scores = _scores(evidence, shown, masks, desk)
+    return Judged(shown, scores, read.seconds, ran.seconds, masks)
 
 
 def _answered(prediction: Prediction | None, desk: Desk) -> tuple[Answer | None, Prediction | None]:
@@ -161,13 +169,14 @@ def _run(
     return _Ran(outcome, decision, time.monotonic() - started)
 
 
-def _scores(evidence: Evidence, desk: Desk) -> tuple[tuple[str, Score], ...]:
-    """Return every metric's score; only one that needs the judge is given it."""
+def _scores(evidence: Evidence, shown: Evidence, masks: Personal | None, desk: Desk) -> tuple[tuple[str, Score], ...]:
+    """Return every metric's score; only one that needs the judge is given it, and what may be shown to one."""
     judge = desk.rules.judge
-    return tuple(
-        (metric.name, metric.compute(evidence, judge if "judge" in metric.needs else None))
+    found = (
+        (metric.name, metric.compute(shown, judge) if "judge" in metric.needs else metric.compute(evidence, None))
         for metric in desk.rules.metrics
     )
+    return tuple((name, score if masks is None else masks.score(score)) for name, score in found)
 
 
 def _catalog(case: Case, gold: Sequence[GoldAnswer], route: Route, desk: Desk) -> Catalog:
@@ -300,6 +309,7 @@ def _execute(
     except InfrastructureError as error:
         return None, (Verdict.INFRASTRUCTURE, str(error))
     if isinstance(outcome, Failure):
+        outcome = replace(outcome, message=hidden_message(case, sql, outcome.message))
         return outcome, (_FAILURE_VERDICTS[outcome.kind], outcome.message)
     return outcome, None
 

@@ -14,6 +14,7 @@ from dialect_adapters.contract import Pins
 from harness.change import plan
 from harness.desk import Desk
 from harness.guard import check
+from harness.personal import hidden_message
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import ParsedQuery
 from harness.store.gold_cache import GoldCache, GoldKey
@@ -45,7 +46,8 @@ def answer_statement(case: Case, sql: str, desk: Desk, cache: GoldCache) -> Gold
     if case.query_type != "dql":
         return _answer_change(case, sql, parsed, pins, desk)
     key = _key(case, sql, pins, desk)
-    kept = cache.read(key)
+    # What is personal stays in no folder between runs.
+    kept = None if case.pii_columns else cache.read(key)
     if kept is not None:
         return GoldAnswer(sql, parsed, kept.relation, kept.probe, seconds=kept.seconds, cached=True)
     try:
@@ -59,10 +61,10 @@ def answer_statement(case: Case, sql: str, desk: Desk, cache: GoldCache) -> Gold
     if isinstance(outcome, Rows):
         answer = GoldAnswer(sql, parsed, outcome.relation, probe, seconds=outcome.seconds)
         # What the guard flags may read the clock or be random: a later run would not get the same rows.
-        if verdict.allowed and not verdict.flags:
+        if verdict.allowed and not verdict.flags and not case.pii_columns:
             cache.write(key, answer)
         return answer
-    return _failed(sql, parsed, outcome)
+    return _failed(case, sql, parsed, outcome)
 
 
 def _answer_change(case: Case, sql: str, parsed: ParsedQuery, pins: Pins, desk: Desk) -> GoldAnswer:
@@ -82,10 +84,11 @@ def _answer_change(case: Case, sql: str, parsed: ParsedQuery, pins: Pins, desk: 
     except InfrastructureError as error:
         return GoldAnswer(sql, parsed, None, failure=str(error), infrastructure=True)
     if not isinstance(outcome, Changed):
-        return _failed(sql, parsed, outcome)
+        return _failed(case, sql, parsed, outcome)
     wrong = next((answer for answer in outcome.answers if isinstance(answer, Failure)), None)
     if wrong is not None:
-        return GoldAnswer(sql, parsed, None, failure=f"eval_query failed: {wrong.message}", seconds=outcome.seconds)
+        why = hidden_message(case, sql, wrong.message)
+        return GoldAnswer(sql, parsed, None, failure=f"eval_query failed: {why}", seconds=outcome.seconds)
     return GoldAnswer(sql, parsed, None, seconds=outcome.seconds, changed=outcome)
 
 
@@ -107,14 +110,14 @@ def _probe(case: Case, parsed: ParsedQuery, pins: Pins, desk: Desk, *, plain: bo
     return None
 
 
-def _failed(sql: str, parsed: ParsedQuery, outcome: Outcome) -> GoldAnswer:
+def _failed(case: Case, sql: str, parsed: ParsedQuery, outcome: Outcome) -> GoldAnswer:
     """Turn a failed gold outcome into an answer that says what to mend."""
     if isinstance(outcome, Failure):
         return GoldAnswer(
             sql,
             parsed,
             None,
-            failure=f"{outcome.kind}: {outcome.message}",
+            failure=f"{outcome.kind}: {hidden_message(case, sql, outcome.message)}",
             timed_out=outcome.kind is FailureKind.TIMEOUT,
             seconds=outcome.seconds,
         )

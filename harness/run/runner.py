@@ -365,6 +365,9 @@ def _judge(task: _Task, desk: Desk, config: RunConfig, book: Book) -> _Done:
     judged = evaluate(task.case, prediction, task.gold, desk, task.suite)
     clocked = desk.rules.clocked
     result = case_result(judged.evidence, tuple(score for score in judged.scores if score[0] not in clocked))
+    gold = task.gold
+    if judged.masks is not None:
+        result, gold = judged.masks.result(result), judged.masks.gold(gold)
     if result.trial != task.trial:
         result = result.model_copy(update={"trial": task.trial})
     total_seconds = agent_seconds + time.monotonic() - started
@@ -372,8 +375,8 @@ def _judge(task: _Task, desk: Desk, config: RunConfig, book: Book) -> _Done:
     timing = with_pace(_timing(task, judged, prediction, agent_seconds, total_seconds), judged.evidence, paced)
     # Here, in the worker: rows that waited for the runner's thread would pile up in memory.
     if _stored(config, result):
-        book.folder.store_relations(result, _sides(judged, task.gold))
-    watched = (judged.evidence, task.gold) if book.watch is not None else None
+        book.folder.store_relations(result, _sides(judged, gold))
+    watched = (judged.evidence, gold) if book.watch is not None else None
     return _Done(result, timing, desk.station.drift, watched)
 
 
