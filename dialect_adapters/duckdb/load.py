@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from graphlib import CycleError, TopologicalSorter
@@ -25,6 +26,7 @@ from dialect_adapters.tally import Tally, check_loadable
 
 NAMES = NameRules("DuckDB", None, "characters", lambda name: name.encode().lower().decode())
 _CHUNK_ROWS = 20_000
+_SCRIPT_SECONDS = 300.0
 _CHUNK_CELLS = 200_000
 _TEXT_BYTES = "strlen({})"
 _NO_SPACE = "No space left on device"
@@ -186,8 +188,10 @@ def _row_error(
 
 
 def _run_script(db: duckdb.DuckDBPyConnection, script: Path) -> None:
-    """Run one SQL script; it may not touch another file."""
+    """Run one SQL script by a deadline; it may not touch another file."""
     line = 1
+    late = threading.Timer(_SCRIPT_SECONDS, db.interrupt)
+    late.start()
     try:
         for statement in duckdb.extract_statements(script_text(script)):
             code = statement.query.lstrip()
@@ -198,6 +202,8 @@ def _run_script(db: duckdb.DuckDBPyConnection, script: Path) -> None:
         _check_disk(error)
         message, remedy = f"the script failed: {_said(error)}", "Correct the statement"
         raise InputError(message, file=script, line=line, remedy=remedy) from error
+    finally:
+        late.cancel()
 
 
 def _said(error: Exception) -> str:

@@ -7,7 +7,10 @@ import json
 import math
 import re
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
@@ -26,6 +29,7 @@ from cases.sources.schema import row_fault
 from cases.sources.scripts import script_text
 from dialect_adapters.ddl import table_ddl
 from dialect_adapters.names import NameRules, check_names, table_fault
+from dialect_adapters.sqlite import script_runner
 from dialect_adapters.sqlite.worker.writing import ENFORCED
 
 NAMES = NameRules(
@@ -36,6 +40,9 @@ NAMES = NameRules(
     ((re.compile("^sqlite_", re.I), "keeps names that begin with sqlite_"),),
 )
 _WAL_MARK = slice(18, 20)
+_DISK_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_SCRIPT_SECONDS = 300
+_SCRIPT_BYTES = 4 * 1024**3
 _SQL_TYPES: dict[Kind, types.TypeEngine[Any]] = {
     Kind.BOOL: types.Boolean(),
     Kind.INT: types.Integer(),
@@ -67,7 +74,7 @@ def write_database(snapshot: Snapshot, target: Path) -> None:
             for index in ddl.indexes:
                 _define(db, snapshot, table, index)
         for script in snapshot.scripts.get("sqlite", ()):
-            _run_script(db, script)
+            _run_script(target, script)
         if snapshot.enforce_foreign_keys:
             _check_references(db, snapshot)
         if snapshot.enforce_foreign_keys or snapshot.scripts.get("sqlite"):
@@ -128,7 +135,7 @@ def _define(db: sqlite3.Connection, snapshot: Snapshot, table: TableDef, stateme
 def _check_disk(error: Exception) -> None:
     """Raise a disk that is full or fails as what it is: no row is to blame."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+    if code in _DISK_CODES:
         raise OSError(errno.ENOSPC, str(error)) from error
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise error
@@ -203,65 +210,42 @@ def stored(value: object) -> object:
             return str(value)
 
 
-def _run_script(db: sqlite3.Connection, script: Path) -> None:
-    """Run one SQL script, a statement at a time; it may not touch another file.
+def _run_script(target: Path, script: Path) -> None:
+    """Run one SQL script in a process of its own, which it can crash or keep busy for as long as the deadline lets it.
 
     Raises:
-        InputError: the statement that failed, by line.
+        InputError: the statement that failed, by line, or that no end was seen.
+        OSError: the disk is full.
     """
-    text = script_text(script)
-    # Shells from 3.50 on write control characters by this function, which an earlier library lacks.
-    db.create_function("unistr", 1, _unistr, deterministic=True)
-    db.set_authorizer(_own_file_only)
-    line = 1
+    asked = {"path": str(target), "text": script_text(script), "memory": _SCRIPT_BYTES, "seconds": _SCRIPT_SECONDS}
+    command = [sys.executable, "-I", "-S", "-B", script_runner.__file__]
+    # A group of its own: Ctrl-C reaches us, and we end it.
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as process:
+        try:
+            out, _ = process.communicate(json.dumps(asked).encode(), timeout=_SCRIPT_SECONDS)
+        except subprocess.TimeoutExpired:
+            message, remedy = (
+                f"the script did not end within {_SCRIPT_SECONDS} s",
+                "Look for an endless statement in it",
+            )
+            raise InputError(message, file=script, remedy=remedy) from None
+        finally:  # an interrupt too
+            process.kill()
     try:
-        for statement in statements_of(text):
-            code = _LEADING.sub("", statement)
-            line += statement.count("\n") - code.count("\n")
-            db.execute(code)
-            line += code.count("\n")
-    except (OSError, sqlite3.Error, sqlite3.Warning) as error:
-        _check_disk(error)
-        remedy = "Correct the statement"
-        raise InputError(f"the script failed: {error}", file=script, line=line, remedy=remedy) from error
-    finally:
-        db.set_authorizer(None)
-        if db.in_transaction:
-            db.execute("COMMIT")
-        db.create_function("unistr", 1, None)
-
-
-_LEADING = re.compile(r"\A(?>\s|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_TOKEN = re.compile(
-    r"""'(?:[^']|'')*' | "(?:[^"]|"")*" | `(?:[^`]|``)*` | \[[^\]]*\] | --[^\n]* | /\*.*?(?:\*/|\Z) | ;""",
-    re.VERBOSE | re.DOTALL,
-)
-
-
-def statements_of(text: str) -> Iterator[str]:
-    """Yield a script's statements with all that stands between them: the library says where one is whole."""
-    start = position = 0
-    while token := _TOKEN.search(text, position):
-        position = token.end()
-        if token[0] == ";" and sqlite3.complete_statement(text[start:position]):
-            yield text[start:position]
-            start = position
-    if text[start:].strip():
-        yield text[start:]
-
-
-def _unistr(text: str) -> str:
-    r"""Return a text with \XXXX, \+XXXXXX, \uXXXX and \UXXXXXXXX read as characters, two backslashes as one."""
-    return _ESCAPED.sub(lambda one: "\\" if one[0] == "\\\\" else chr(int(one[0].lstrip("\\+uU"), 16)), text)
-
-
-_ESCAPED = re.compile(r"\\\\|\\\+[0-9a-fA-F]{6}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[0-9a-fA-F]{4}")
-
-
-def _own_file_only(action: int, first: str | None, *_: object) -> int:
-    """Authorize everything but another file: ATTACH, and VACUUM INTO, which attaches."""
-    temporary = action == sqlite3.SQLITE_ATTACH and first == ""  # a plain VACUUM works in a nameless temporary file
-    return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH and not temporary else sqlite3.SQLITE_OK
+        answer = json.loads(out)
+    except ValueError:
+        number = -process.returncode
+        ended = f"signal {number}" if number > 0 else f"code {process.returncode}"
+        late = number in (signal.SIGXCPU, signal.SIGKILL)
+        why = f"ran {_SCRIPT_SECONDS} s of processor time" if late else f"ended the process that ran it ({ended})"
+        raise InputError(f"the script {why}", file=script, remedy="Take out what does that") from None
+    if "error" in answer:
+        if answer["code"] & 0xFF in _DISK_CODES:
+            raise OSError(errno.ENOSPC, answer["error"])
+        message, remedy = f"the script failed: {answer['error']}", "Correct the statement"
+        raise InputError(message, file=script, line=answer["line"], remedy=remedy)
 
 
 def _check_references(db: sqlite3.Connection, snapshot: Snapshot) -> None:
