@@ -42,7 +42,7 @@ _STATEMENT = (
 )
 _NAMES: dict[str, tuple[tuple[str, ...], ...]] = {
     "id": (
-        ("case_id", "caseid", "case"),
+        ("case_id", "caseid", "case", "prompt_id"),
         ("id", "question_id", "questionid", "qid", "query_id", "instance_id", "example_id", "test_id", "uid", "key"),
         ("nr", "no", "number", "num"),
     ),
@@ -115,7 +115,8 @@ def guess(table: Table, wanted: Sequence[str], needed: Sequence[str], named: Map
         if role in found or (role == "gold" and dialects):
             continue
         taken = {*found.values(), *dialects.values()}
-        fits = _named(table, role, [name for name in table.columns if name not in taken], looks)
+        free = [name for name in table.columns if name not in taken]
+        fits = _named(table, role, free, looks, needed=role in needed)
         if fits is not None:
             found[role] = fits
     for role in needed:
@@ -175,18 +176,24 @@ def _by_dialect(table: Table, looks: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _named(table: Table, role: str, columns: Sequence[str], looks: Mapping[str, str]) -> str | None:
+def _named(table: Table, role: str, columns: Sequence[str], looks: Mapping[str, str], *, needed: bool) -> str | None:
     """Return the column whose name says that it plays a role, and whose cells do not speak against it."""
     for strict in (True, False):
         for tier in _NAMES[role]:
             # A name that can only mean a prediction wins whatever stands in it: beside it `query` is the gold.
             close = strict and tier not in _PREDICTION
             fitting = [name for name in columns if plain(name) in tier and _fits(role, looks[name], strict=close)]
-            if len(fitting) > 1 and (role in _SQL or role == "question"):
+            fitting.sort(key=lambda name: tier.index(plain(name)))
+            if len(fitting) > 1 and needed and not _same(table, fitting):
                 raise _several(table, role, fitting)
             if fitting:
                 return fitting[0]
     return None
+
+
+def _same(table: Table, columns: Sequence[str]) -> bool:
+    """Return whether columns hold the same in every row, so that it matters nothing which is taken."""
+    return all(len({str(row.cells.get(name)) for name in columns}) == 1 for row in table.rows)
 
 
 def _fits(role: str, look: str, *, strict: bool) -> bool:

@@ -90,8 +90,8 @@ def _plan(run: EvalBenchRun, pack: Pack, layers: Sequence[Layer], engine: str, *
         dialect=engine,
         trials=run.trials,
         jobs=run.jobs,
-        metrics=tuple(scorer.metric for scorer in run.scorers) or None,
-        metric_option=tuple(option for scorer in run.scorers for option in scorer.options) or None,
+        metrics=tuple(dict.fromkeys(scorer.metric for scorer in run.scorers)) or None,
+        metric_option=tuple(dict(option for scorer in run.scorers for option in scorer.options).items()) or None,
     )
     config = resolve([*layers, ("run config", own)], pack.settings)
     if run.scorers:  # whatever else is asked for, its tables need the scorers it names

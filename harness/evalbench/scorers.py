@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ _OPTIONS = {
     "regexp_matcher": ("regexp_string_list", "invert_results", "match_all_patterns", "match_whole_query"),
     "recall_match": ("score_type",),
 }
+_LABEL = re.compile(r"[^A-Za-z0-9_-]+")
 _JUDGE = "judges are named by --judge"
 _OWN_WITHOUT_EFFECT = {"llmrater": {"model_config": _JUDGE, "hybrid_ground_truth": "gold runs on its own engine"}}
 _CONVERSATIONS = frozenset(
@@ -66,7 +68,7 @@ def read_scorers(document: YamlDocument, value: object, *, compat: bool) -> tupl
                 document, ("scorers",), "a mapping of scorers is expected", "Write `scorers:` with one key each"
             )
         return (), (f"{document.path}:{document.line(('scorers',))}:scorers: no scorer is named",)
-    found: dict[str, Scorer] = {}
+    found: list[Scorer] = []
     notes: list[str] = []
     for name, given in value.items():
         options = {} if given is None or isinstance(given, bool) else given
@@ -81,13 +83,27 @@ def read_scorers(document: YamlDocument, value: object, *, compat: bool) -> tupl
             continue
         notes += _told(document, kind, place, options)
         scorer = _scorer(document, name, kind, place, options, compat=compat)
-        if scorer.metric in found:
-            notes.append(f"{where}: is left out: a run has one {kind}, which is {found[scorer.metric].name} here")
-            continue
         if kind == "regexp_matcher" and not options.get("regexp_string_list"):
             notes.append(f"{where}: has no regexp_string_list, so it gives no scores")
-        found[scorer.metric] = scorer
-    return tuple(found.values()), tuple(notes)
+        found.append(_apart(scorer, found))
+    return tuple(found), tuple(notes)
+
+
+def _apart(scorer: Scorer, earlier: Sequence[Scorer]) -> Scorer:
+    """Return a scorer whose metric is its own where an earlier one of the kind has other options."""
+    same = [one for one in earlier if one.metric.partition("@")[0] == scorer.metric]
+
+    def values(one: Scorer) -> dict[str, Any]:
+        """Return a scorer's options by their own names."""
+        return {key.rpartition(".")[2]: value for key, value in one.options}
+
+    equal = next((one for one in same if values(one) == values(scorer)), None)
+    if equal is not None:
+        return Scorer(scorer.name, equal.metric, equal.options)
+    if not same:
+        return scorer
+    metric = f"{scorer.metric}@{_LABEL.sub('-', scorer.name)}-{len(same) + 1}"
+    return Scorer(scorer.name, metric, tuple((f"{metric}.{key}", value) for key, value in values(scorer).items()))
 
 
 def _kind(name: str, options: dict[str, Any]) -> tuple[str | None, tuple[str, ...], dict[str, Any]]:

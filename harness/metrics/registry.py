@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 from cases import extensions
 from cases.errors import InputError
 from harness.metrics.contract import Metric
-from harness.results.evidence import MetricSettings
+from harness.results.evidence import Evidence, MetricSettings, Score
+from harness.results.judging import Ask
 
 GROUP = "sqlassay.metrics"
 
@@ -77,17 +79,47 @@ def installed() -> dict[str, EntryPoint]:
 def metrics(names: Sequence[str] | None) -> tuple[Metric, ...]:
     """Return the named metrics in the given order, the primary ones where none are named.
 
+    `NAME@LABEL` is the metric NAME once more, with options of its own: `NAME@LABEL.option`.
+
     Raises:
         InputError: an unknown metric; the remedy lists the installed ones.
     """
     chosen = names if names is not None else PRIMARY
-    return tuple(extensions.load(GROUP, name, what="metric", field="--metrics") for name in chosen)
+    return tuple(_named(name) for name in chosen)
+
+
+def _named(name: str) -> Metric:
+    """Return one metric, once more under a label where the name has one."""
+    plain, _, label = name.partition("@")
+    metric: Metric = extensions.load(GROUP, plain, what="metric", field="--metrics")
+    if not label:
+        return metric
+
+    def own(settings: MetricSettings) -> MetricSettings:
+        """Return the settings with the options of this label as the metric's."""
+        given = ((key.removeprefix(name), value) for key, value in settings.options if key.startswith(f"{name}."))
+        return replace(settings, options=tuple((f"{plain}{option}", value) for option, value in given))
+
+    def compute(evidence: Evidence, ask: Ask | None) -> Score:
+        """Compute the metric under its own options."""
+        return metric.compute(replace(evidence, settings=own(evidence.settings)), ask)
+
+    def check(settings: MetricSettings) -> None:
+        """Check the metric's own options."""
+        if metric.check is not None:
+            metric.check(own(settings))
+
+    return replace(metric, name=name, compute=compute, check=check)
 
 
 def across_trials(names: Sequence[str]) -> tuple[Metric, ...]:
     """Return those of the named metrics that are found from several trials; one that is gone by now is passed over."""
     there = installed()
-    return tuple(metric for metric in metrics([name for name in names if name in there]) if metric.across is not None)
+    return tuple(
+        metric
+        for metric in metrics([name for name in names if name.partition("@")[0] in there])
+        if metric.across is not None
+    )
 
 
 def profile(name: str) -> tuple[str, ...]:

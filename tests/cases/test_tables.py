@@ -201,8 +201,8 @@ PREDICTIONS = {
     "questions.csv": "question,response\nFirst?,A\nSecond?,B\n",
     "defog.csv": "db_name,query_category,question,query,generated_query,correct\nx,a,Second?,SELECT 2,B,1\n"
     "x,a,First?,SELECT 1,A,0\n",
-    "evalbench.csv": "database,dialects,generated_sql,golden_sql,id,nl_prompt,sanitized_sql,trial_index\n"
-    "shop,['sqlite'],B,SELECT 2,b,Second?,B,0\nshop,['sqlite'],A,SELECT 1,a,First?,A,0\n",
+    "evalbench.csv": "database,dialects,generated_sql,golden_sql,id,nl_prompt,prompt,prompt_id,sanitized_sql\n"
+    "shop,['sqlite'],B,SELECT 2,b_trial_0,Second?,You are …,b,B\nshop,['sqlite'],A,SELECT 1,a_trial_0,First?,,a,A\n",
     "sqlas.json": '[{"question": "second?", "generated_sql": "B"}, {"question": "First?", "generated_sql": "A"}]',
     "map.json": '{"b": "B", "a": "A"}',
     "numbers.json": '{"1": "B", "0": "A"}',

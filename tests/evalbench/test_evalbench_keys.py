@@ -12,9 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
+from cases.case import Case, Prediction
 from cases.errors import InputError
+from cases.presets import preset
+from cases.verdicts import Verdict
 from harness.cli.main import _run
 from harness.evalbench.config import EvalBenchRun, read_run
+from harness.metrics.registry import check_options, metrics
+from harness.results.evidence import Evidence, MetricSettings
 
 TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "evalbench_run.yaml").read_text(encoding="utf-8"))
 KNOWN = ("postgres", "sqlite")
@@ -157,3 +162,30 @@ def test_bigquery_without_its_client_is_refused_before_anything_runs(
         "BigQuery's client is not installed. Install it by `python -m pip install -e '.[bigquery]'` in the checkout"
         in capsys.readouterr().err
     )
+
+
+def test_a_metric_once_more_has_its_own_options() -> None:
+    """`NAME@LABEL` computes with the options of its label, and refuses them as the metric does."""
+    first, second = metrics(["evalbench.regexp_matcher", "evalbench.regexp_matcher@b"])
+    settings = MetricSettings(
+        options=(
+            ("evalbench.regexp_matcher.regexp_string_list", ["SELECT"]),
+            ("evalbench.regexp_matcher@b.regexp_string_list", ["DROP"]),
+        )
+    )
+    check_options([first, second], settings)
+    evidence = Evidence(
+        case=Case(id="a", question="", snapshot="s"),
+        dialect="sqlite",
+        policy=preset("skill"),
+        prediction=Prediction(case_id="a", sql="SELECT 1"),
+        verdict=Verdict.MATCH,
+        reason="",
+        settings=settings,
+    )
+    assert (first.compute(evidence, None).value, second.compute(evidence, None).value) == (100.0, 0.0)
+    wrong = MetricSettings(options=(("evalbench.regexp_matcher@b.regexp_string_list", ["("]),))
+    with pytest.raises(InputError):
+        check_options([second], wrong)
+    with pytest.raises(InputError, match="unknown metric 'nobody'"):
+        metrics(["nobody@b"])
