@@ -30,6 +30,10 @@ _TOKEN = re.compile(
 _EMPTY_QUERY = 1065
 _HEADING = re.compile(r"\A(?>\s|--(?=\s|$)[^\n]*|#[^\n]*|/\*(?!M?!).*?\*/)*+", re.DOTALL | re.MULTILINE)
 _USE = re.compile(r"USE\s+(?P<name>`[^`]+`|[^\s;`]+)\s*;?\s*$", re.IGNORECASE)
+_MAKES_DATABASE = re.compile(
+    r"CREATE\s+(?:OR\s+REPLACE\s+)?(?:DATABASE|SCHEMA)\s+(?:IF\s+NOT\s+EXISTS\s*(?:\*/)?\s*)?(?P<name>`[^`]+`|[^\s;`]+)",
+    re.IGNORECASE,
+)
 _SET = re.compile(r"SET\s", re.IGNORECASE)
 _MADE = re.compile(r"(?:CREATE|ALTER)\b.*?\b(?:VIEW|TRIGGER|FUNCTION|PROCEDURE|EVENT)\b", re.IGNORECASE | re.DOTALL)
 _DEFINER = re.compile(
@@ -111,8 +115,10 @@ def run_script(connection: Connection[Cursor], script: Path, flavour: Flavour) -
     """
     left_out: Counter[str] = Counter()
     used: list[str] = []
-    for statement in statements_of(script_text(script), flavour.executable):
-        if what := _left_out(script, statement, used):
+    statements = list(statements_of(script_text(script), flavour.executable))
+    entered = {found["name"].strip("`") for one in statements if (found := _USE.match(_code(one.sql)))}
+    for statement in statements:
+        if what := _left_out(script, statement, used, entered):
             left_out[what] += 1
             continue
         own = _without_definer(statement)
@@ -127,8 +133,10 @@ def run_script(connection: Connection[Cursor], script: Path, flavour: Flavour) -
     return (f"{script.name}: left out as the server's own, which the sandbox replaces: {few}",) if few else ()
 
 
-def _left_out(script: Path, statement: Statement, used: list[str]) -> str:
+def _left_out(script: Path, statement: Statement, used: list[str], entered: set[str]) -> str:
     """Return what a statement is that speaks of the server and its logins, not of the data; "" runs it.
+
+    A database beside its own, which a script makes and does not enter, is data as well.
 
     Raises:
         InputError: a script of several databases.
@@ -142,6 +150,8 @@ def _left_out(script: Path, statement: Statement, used: list[str]) -> str:
             remedy = "Dump one database, or one script a snapshot"
             raise InputError(message, file=script, line=statement.line, remedy=remedy)
         return "database statement"
+    if (found := _MAKES_DATABASE.match(code)) and found["name"].strip("`") not in entered:
+        return ""
     return next((what for what, pattern in _LEFT_OUT if pattern.match(code)), "")
 
 
