@@ -48,7 +48,7 @@ _OWN_DEATHS = frozenset({signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.S
 """Signals by which a text ends the worker, if it does so on a fresh one too; any other comes from outside."""
 _LOST_IN_A_ROW = 3
 """So many texts lost one after the other end the run: something on this machine kills or stops the parser."""
-_LEAVE_SECONDS = 1.0
+_LEAVE_SECONDS = 5.0
 _ASIDE = re.compile(r"'(?:[^'\\]|''|\\.)*'|\"[^\"]*\"|`[^`]*`|--[^\n]*|/\*.*?\*/", re.DOTALL)
 _ORDER = re.compile(r"[()]|\border\s+by\b", re.IGNORECASE)
 _NAME = 64
