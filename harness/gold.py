@@ -18,6 +18,7 @@ from harness.personal import hidden_message
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import ParsedQuery
 from harness.store.gold_cache import GoldCache, GoldKey
+from harness.verdict import may_be_tied
 from sandboxes.station import Care
 
 _log = logging.getLogger("sqlassay.gold")
@@ -53,7 +54,9 @@ def answer_statement(case: Case, sql: str, desk: Desk, cache: GoldCache) -> Gold
     try:
         plain = verdict.allowed and not verdict.flags
         outcome = _run(case, sql, pins, desk, plain=plain)
-        probe = _probe(case, parsed, pins, desk, plain=plain) if isinstance(outcome, Rows) else None
+        probe = None
+        if isinstance(outcome, Rows):
+            probe = _probe(case, parsed, outcome.relation, pins, desk, plain=plain)
     except RunEndsError:
         raise
     except InfrastructureError as error:
@@ -99,15 +102,27 @@ def _run(case: Case, sql: str, pins: Pins, desk: Desk, *, plain: bool) -> Outcom
     return desk.station.run(case.snapshot, sql, desk.rules.gold_limits, pins, level=level, care=care)
 
 
-def _probe(case: Case, parsed: ParsedQuery, pins: Pins, desk: Desk, *, plain: bool) -> Relation | None:
-    """Run the gold once more with its hidden order keys, to learn tie groups and cut ties; None where impossible."""
-    if parsed.order is None or parsed.order.probe_sql is None:
+def _probe(case: Case, parsed: ParsedQuery, gold: Relation, pins: Pins, desk: Desk, *, plain: bool) -> Relation | None:
+    """Run the gold once more with its hidden order keys, to learn tie groups and cut ties; None where impossible.
+
+    Where texts that some collation calls equal stand beside each other, the engine is asked to rank the rows too.
+    """
+    order = parsed.order
+    if order is None:
         return None
-    outcome = _run(case, parsed.order.probe_sql, pins, desk, plain=plain)
-    if isinstance(outcome, Rows):
-        return outcome.relation
-    _log.info("case %s: hidden order keys could not be read (%s)", case.id, outcome)
-    return None
+    probe = None
+    if order.probe_sql is not None:
+        outcome = _run(case, order.probe_sql, pins, desk, plain=plain)
+        if isinstance(outcome, Rows):
+            probe = outcome.relation
+        else:
+            _log.info("case %s: hidden order keys could not be read (%s)", case.id, outcome)
+    if order.rank_sql is not None and may_be_tied(order, gold, probe):
+        ranked = _run(case, order.rank_sql, pins, desk, plain=plain)
+        if isinstance(ranked, Rows):
+            return ranked.relation
+        _log.info("case %s: the engine did not rank the rows (%s)", case.id, ranked)
+    return probe
 
 
 def _failed(case: Case, sql: str, parsed: ParsedQuery, outcome: Outcome) -> GoldAnswer:

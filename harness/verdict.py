@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cases.policy import Policy
 from cases.relation import Relation
-from harness.compare import Constants, GoldOrder, compare, partial_credit, resolve_policy
+from harness.compare import Constants, GoldOrder, compare, may_tie, partial_credit, resolve_policy
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import OrderFacts
 from harness.results.verdicts import Comparison
@@ -68,6 +68,11 @@ def credited(
 def order_demanded(gold: GoldRows, policy: Policy) -> GoldOrder | None:
     """Return the tie groups in which the gold's rows must come under a policy, None where any order will do."""
     return _resolved(gold, policy)[1]
+
+
+def may_be_tied(order: OrderFacts, gold: Relation, probe: Relation | None) -> bool:
+    """Tell whether the engine must rank the gold's rows: neighbours have keys that a collation may call equal."""
+    return may_tie(order, gold, probe)
 
 
 def _resolved(gold: GoldRows, policy: Policy) -> tuple[Policy, GoldOrder | None]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import groupby, product
+from itertools import groupby, pairwise, product
 from typing import cast
 
 from cases.policy import Policy
@@ -78,15 +79,22 @@ def exact_order(rows: int, *, keys_unknown: bool = False, contradicted: bool = F
 
 
 def order_by_keys(
-    keys: Sequence[Key], policy: Policy, *, columns: tuple[int, ...], cut: bool | None, hidden: bool
+    keys: Sequence[Key],
+    policy: Policy,
+    *,
+    columns: tuple[int, ...],
+    cut: bool | None,
+    hidden: bool,
+    ranks: Sequence[object] = (),
 ) -> GoldOrder:
-    """Return the order of gold rows with these key values: equal neighbours are tied."""
+    """Return the order of gold rows with these key values: equal neighbours are tied, and those of one rank."""
     groups: list[int] = []
     firsts: list[Key] = []
     rules = _noise(policy)
     previous: Key | None = None
-    for key in keys:
-        if previous is None or not tied(rules, previous, key):
+    for place, key in enumerate(keys):
+        same_rank = bool(ranks) and place > 0 and ranks[place] == ranks[place - 1]
+        if previous is None or not (same_rank or tied(rules, previous, key)):
             firsts.append(key)
         groups.append(len(firsts) - 1)
         previous = key
@@ -223,19 +231,49 @@ def _order_of(policy: Policy, facts: OrderFacts, gold: Relation) -> GoldOrder:
     return order_by_keys(keys, policy, columns=columns, cut=False if whole else None, hidden=False)
 
 
+def may_tie(facts: OrderFacts, gold: Relation, probe: Relation | None) -> bool:
+    """Tell whether two neighbours have keys that a collation may call equal though their texts differ."""
+    shown = gold if probe is None else probe
+    places = (
+        [key.column for key in facts.keys if key.column is not None]
+        if probe is None
+        else _places(facts.keys, len(gold.columns))
+    )
+    if any(place >= len(shown.columns) for place in places):
+        return False
+    for left, right in pairwise(shown.rows):
+        pairs = [(left[place], right[place]) for place in places]
+        different = [pair for pair in pairs if pair[0] != pair[1]]
+        if different and all(isinstance(a, str) and isinstance(b, str) and _bare(a) == _bare(b) for a, b in different):
+            return True
+    return False
+
+
+def _bare(text: str) -> str:
+    """Return a text without case, accents and blanks at its end, which the collations of engines may leave out."""
+    if text.isascii():
+        return text.lower().rstrip(" ")
+    letters = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).rstrip(" ")
+
+
 def _probed(policy: Policy, facts: OrderFacts, gold: Relation, probe: Relation) -> GoldOrder | None:
     """Return the order by the probe's keys; None where the probe contradicts the gold."""
     rules = Rules.of(policy).exact()
     places = _places(facts.keys, len(gold.columns))
     rows, width = len(gold.rows), len(gold.columns)
-    if len(probe.columns) != width + sum(key.column is None for key in facts.keys):
+    hidden = width + sum(key.column is None for key in facts.keys)
+    ranked = len(probe.columns) == hidden + 1  # the engine's own rank by the keys stands last
+    if len(probe.columns) != hidden + ranked:
         return None
     if len(probe.rows) < rows or (len(probe.rows) > rows and not facts.has_limit):
         return None
     keys = [_key(rules, row, places) for row in probe.rows]
+    ranks = [row[-1] for row in probe.rows] if ranked else []
     cut = bool(rows) and len(keys) > rows and tied(_noise(policy), keys[rows - 1], keys[rows])
+    cut = cut or (ranked and 0 < rows < len(ranks) and ranks[rows - 1] == ranks[rows])
     columns = tuple(key.column for key in facts.keys if key.column is not None)
-    order = order_by_keys(keys[:rows], policy, columns=columns, cut=cut, hidden=len(columns) < len(places))
+    order = order_by_keys(keys[:rows], policy, columns=columns, cut=cut, hidden=len(columns) < len(places), ranks=ranks)
     return order if _agrees(rules, order, gold, probe) else None
 
 

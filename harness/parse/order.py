@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ _FOLDED = {"nocase": "(lower({}))", "rtrim": "(rtrim({}, ' '))", "binary": "({})
 """What is equal exactly where two texts are equal under a collation; of other collations nothing is known."""
 
 _KEY_PREFIX = "sqlassay_key_"
+_RANK = "sqlassay_rank"
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,13 @@ def order_facts(
     outermost = _depth_zero(tokens)
     slices = _key_slices(outermost)
     spelled = [key.node.this.sql(dialect=dialect) for key in keys]
-    probe = whole = None
+    probe = whole = ranked = None
     if slices is not None and len(slices) == len(keys):
         spelled = [text[bare[0].start : bare[-1].end + 1] for bare in slices]
         if root is tree:
             probe = _probe(root, keys, slices, literal, outermost, text)
             whole = _whole(root, keys, slices, outermost, text) if has_limit else None
+            ranked = _ranked(root, keys, slices, literal, outermost, text)
     return {
         "keys": [
             (key.column, "desc" if key.node.args.get("desc") else "asc", _nulls(sql_tail), sql)
@@ -62,6 +65,7 @@ def order_facts(
         "has_limit": has_limit,
         "probe_sql": probe,
         "whole_sql": whole,
+        "rank_sql": ranked,
         "offset": _skips(root),
     }
 
@@ -241,10 +245,33 @@ def _whole(
     return _edited(text, edits)
 
 
+def _ranked(
+    root: exp.Expr,
+    keys: list[_Key],
+    slices: list[list[Token]],
+    literal: int | None,
+    placed: list[tuple[Token, bool]],
+    text: str,
+) -> str | None:
+    """Return the probe with the rank by all keys as its last column, None where that cannot be built."""
+    every = list(zip(keys, slices, strict=True))
+    edits = [_raised(placed, literal)] if root.args.get("limit") is not None else []
+    hidden = [(key, bare) for key, bare in every if key.column is None]
+    return _edited(text, [*edits, _with_keys(root, hidden, placed, text, ranked=every)])
+
+
 def _with_keys(
-    root: exp.Expr, hidden: list[tuple[_Key, list[Token]]], placed: list[tuple[Token, bool]], text: str
+    root: exp.Expr,
+    hidden: list[tuple[_Key, list[Token]]],
+    placed: list[tuple[Token, bool]],
+    text: str,
+    *,
+    ranked: Sequence[tuple[_Key, list[Token]]] = (),
 ) -> tuple[int, int, str] | None:
-    """Return the edit that selects hidden keys last, None where that would change what the query means."""
+    """Return the edit that selects hidden keys last, None where that would change what the query means.
+
+    After them stands the rank by the keys in `ranked`, if there are any.
+    """
     if not isinstance(root, exp.Select) or root.args.get("distinct"):
         return None
     place = _end_of_projections(placed)
@@ -252,8 +279,13 @@ def _with_keys(
     spelled = [_selectable(key, bare, root, projections, text) for key, bare in hidden]
     if place is None or any(sql is None for sql in spelled):
         return None
-    columns = ", ".join(f"{sql} AS {_KEY_PREFIX}{number}" for number, sql in enumerate(spelled, 1))
-    return place, place, f", {columns} "
+    columns = [f"{sql} AS {_KEY_PREFIX}{number}" for number, sql in enumerate(spelled, 1)]
+    if ranked:
+        by = [_spelled_out(key, bare, root, projections, text) for key, bare in ranked]
+        if any(sql is None or isinstance(key.node.this, exp.Literal) for (key, _), sql in zip(ranked, by, strict=True)):
+            return None
+        columns.append(f"DENSE_RANK() OVER (ORDER BY {', '.join(map(str, by))}) AS {_RANK}")
+    return place, place, f", {', '.join(columns)} "
 
 
 def _edited(text: str, edits: list[tuple[int, int, str] | None]) -> str | None:
@@ -279,10 +311,18 @@ def _uncut(placed: list[tuple[Token, bool]], text: str) -> tuple[int, int, str] 
 
 
 def _selectable(key: _Key, tokens: list[Token], root: exp.Select, projections: dict[str, str], text: str) -> str | None:
-    """Return a key's text as a projection: output aliases, which a projection cannot use, are spelled out.
+    """Return a key's text as a projection.
 
     None also where the key sorts by a collation whose equal texts a projection would show as different.
     """
+    spelled = _spelled_out(key, tokens, root, projections, text)
+    return None if spelled is None else _told_apart(key.node.this, tokens, spelled)
+
+
+def _spelled_out(
+    key: _Key, tokens: list[Token], root: exp.Select, projections: dict[str, str], text: str
+) -> str | None:
+    """Return a key's text with the output aliases, which a projection cannot use, spelled out."""
     aliases = {projection.alias.lower() for projection in root.expressions if projection.alias}
     used = {
         column.name.lower()
@@ -298,7 +338,7 @@ def _selectable(key: _Key, tokens: list[Token], root: exp.Select, projections: d
         if token.text.lower() in used and not after_dot and token.token_type is not TokenType.STRING:
             sql += text[edge : token.start] + f"({projections[token.text.lower()]})"
             edge = token.end + 1
-    return _told_apart(key.node.this, tokens, sql + text[edge:end])
+    return sql + text[edge:end]
 
 
 def _told_apart(node: exp.Expr, tokens: list[Token], sql: str) -> str | None:

@@ -376,7 +376,13 @@ def _order(facts: dict[str, Any]) -> OrderFacts:
     """Build the order facts."""
     keys = tuple(OrderKey(*key) for key in facts["keys"])
     return OrderFacts(
-        keys, facts["limit"], facts["has_limit"], facts["probe_sql"], facts["offset"], facts.get("whole_sql")
+        keys,
+        facts["limit"],
+        facts["has_limit"],
+        facts["probe_sql"],
+        facts["offset"],
+        facts.get("whole_sql"),
+        facts.get("rank_sql"),
     )
 
 

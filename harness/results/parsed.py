@@ -43,7 +43,8 @@ class OrderFacts:
     hidden ones only) and LIMIT raised by one, to learn the tie groups; None where the rewrite is impossible
     (DISTINCT, set operation, GROUP BY that forbids it) or not needed. `limit` is the literal row limit, if any.
     `offset` says whether rows are cut at the start too. `whole_sql` is the same query with every hidden key and without
-    its LIMIT, None where it has none or that cannot be said.
+    its LIMIT, None where it has none or that cannot be said. `rank_sql` is the probe with one column more, the rank
+    that the engine gives each row by its keys: only the engine knows what its collations call equal.
     """
 
     keys: tuple[OrderKey, ...]
@@ -52,6 +53,7 @@ class OrderFacts:
     probe_sql: str | None
     offset: bool = False
     whole_sql: str | None = None
+    rank_sql: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,7 @@ def test_huge_integers_and_depths() -> None:
         ([], "relation"),
         ({"columns": []}, "relation"),
         ({"columns": 1, "rows": []}, "relation"),
-        ({"columns": ["a"], "rows": []}, r"relation.columns\[0\]"),
+        ({"columns": [1], "rows": []}, r"relation.columns\[0\]"),
         ({"columns": [{"name": "a", "kind": 1}], "rows": []}, r"relation.columns\[0\]"),
         ({"columns": [{"name": "a"}], "rows": [1]}, r"relation.rows\[0\]"),
         ({"columns": [{"name": "a"}], "rows": [[1], [1, 2]]}, r"relation.rows\[1\]"),
