@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -73,7 +73,8 @@ class Snapshot:
     the SQLite adapter. `notes` say what a source could not carry to every engine (views, dropped keys).
     `schema_file` is where the tables are defined, for errors. `functions` are those of the scripts that queries may
     call, as NAME or SCHEMA.NAME: the logins' rights, and so the digest, depend on them. `settings` are what a pack asks
-    of engines, by dialect or for every one; the digest covers them too.
+    of engines, by dialect or for every one; the digest covers them too. With `whole_scripts` an engine's scripts are
+    all it loads.
     """
 
     id: str
@@ -88,6 +89,13 @@ class Snapshot:
     schema_file: Path | None = None
     functions: tuple[str, ...] = ()
     settings: Mapping[str, EngineSettings] = field(default_factory=dict)
+    whole_scripts: bool = False
+
+    def on(self, dialect: str) -> Snapshot:
+        """Return what an engine loads: where its scripts hold all of the data, the tables are for the others."""
+        if self.whole_scripts and self.scripts.get(dialect):
+            return replace(self, tables=(), source=None)
+        return self
 
     def settings_for(self, dialect: str) -> EngineSettings:
         """Return what an engine is to be set to: what the pack asks, else its own defaults.

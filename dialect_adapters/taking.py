@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import IO, Any, Protocol, runtime_checkable
 
 import sqlalchemy
 from sqlalchemy.engine import URL, Connection, make_url
-from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, SAWarning, SQLAlchemyError
+from sqlalchemy.types import NullType, TypeEngine
 
 from cases.errors import InfrastructureError, InputError
 from cases.relation import Kind
+from cases.settings import EngineSettings
 from cases.snapshot import ColumnDef, ForeignKey, TableDef
 from dialect_adapters.reflect import column_kind
 
@@ -21,10 +24,22 @@ _BATCH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
+class Native:
+    """A database written as a script for its own engine: tables, rows, settings, and what no statement carries."""
+
+    tables: tuple[str, ...]
+    rows: int
+    settings: EngineSettings
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TakingRules:
     """How an engine is asked for its rows: the driver, what opens the transaction, and each kind as text.
 
     `text` has one `{}` for the column; `by_kind` holds the kinds that need more. `named` says what a type's name means.
+    `native` writes the whole database as a script of its own engine. `odd` is the text of a column whose type
+    SQLAlchemy does not know, `unknown` are such types by name that it is to read as another.
     """
 
     driver: str
@@ -32,6 +47,9 @@ class TakingRules:
     text: str
     by_kind: Mapping[Kind, str] = field(default_factory=dict)
     named: Mapping[str, Kind] = field(default_factory=dict)
+    native: Callable[[Connection, IO[bytes]], Native] | None = None
+    odd: str = ""
+    unknown: Mapping[str, type[TypeEngine[Any]]] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -53,6 +71,26 @@ class LiveDatabase:
     _connection: Connection
     _rules: TakingRules
     _schema: str | None
+    _odd: frozenset[tuple[str, str]] = frozenset()
+
+    def write_native(self, out: IO[bytes]) -> Native | None:
+        """Write the whole database as a script for its own engine; None where the engine has no such way.
+
+        Raises:
+            InfrastructureError: the server refused or went away.
+        """
+        if self._rules.native is None:
+            return None
+        try:
+            return self._rules.native(self._connection, out)
+        except SQLAlchemyError as error:
+            raise _refused(self._connection.engine.url, error) from None
+
+    def _asked(self, table: str, column: ColumnDef) -> str:
+        """Return how a column is asked for as text."""
+        if self._rules.odd and (table, column.name) in self._odd:
+            return self._rules.odd
+        return self._rules.by_kind.get(column.kind, self._rules.text)
 
     def rows(self, table: TableDef) -> Iterator[tuple[str | None, ...]]:
         """Yield a table's rows, each cell as its kind is written in our CSV files, None for NULL.
@@ -61,14 +99,12 @@ class LiveDatabase:
             InfrastructureError: the server refused or went away.
         """
         quoted = self._connection.dialect.identifier_preparer.quote_identifier
-        cells = [
-            self._rules.by_kind.get(column.kind, self._rules.text).format(quoted(column.name))
-            for column in table.columns
-        ]
+        cells = [self._asked(table.name, column).format(quoted(column.name)) for column in table.columns]
         source = ".".join(quoted(part) for part in (self._schema, table.name) if part)
         statement = sqlalchemy.text(f"SELECT {', '.join(cells)} FROM {source}".replace(":", "\\:"))  # noqa: S608
         try:
-            found = self._connection.execution_options(stream_results=True, yield_per=_BATCH).execute(statement)
+            # Of the statement, not of the connection, which would keep them: only a query can be streamed.
+            found = self._connection.execute(statement.execution_options(stream_results=True, yield_per=_BATCH))
             for row in found:
                 yield tuple(None if cell is None else str(cell) for cell in row)
         except SQLAlchemyError as error:
@@ -84,11 +120,16 @@ def live_database(uri: str, rules: TakingRules, *, tables: Sequence[str] = ()) -
     """
     url = _url(uri, rules)
     engine = sqlalchemy.create_engine(url)
+    known: Any = engine.dialect
+    known.ischema_names = {**known.ischema_names, **rules.unknown}
     try:
         with engine.connect() as connection:
             for statement in rules.begin:
                 connection.exec_driver_sql(statement)
-            yield _reflected(connection, rules, tables)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Did not recognize type", SAWarning)
+                live = _reflected(connection, rules, tables)
+            yield live
             connection.rollback()
     except SQLAlchemyError as error:
         raise _refused(url, error) from None
@@ -108,7 +149,12 @@ def _url(uri: str, rules: TakingRules) -> URL:
     return url.set(drivername=rules.driver)
 
 
-def _refused(url: URL, error: SQLAlchemyError) -> InfrastructureError:
+def _spelled(declared: Any) -> str:
+    """Return a type's name for a note; one that SQLAlchemy does not know is told as what it is to us."""
+    return "of a type of its own" if isinstance(declared, NullType) else type(declared).__name__.lower()
+
+
+def _refused(url: URL, error: Exception) -> InfrastructureError:
     """Say what the server said, without the URI and its secrets."""
     said = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
     secret = str(url.password or "")
@@ -127,11 +173,17 @@ def _reflected(connection: Connection, rules: TakingRules, wanted: Sequence[str]
         remedy = f"Tables: {', '.join(sorted(names)[:20]) or 'none'}"
         raise InputError(f"no table '{missing[0]}'", field="--tables", remedy=remedy)
     chosen = [name for name in names if not wanted or name in wanted]
-    if not chosen:
+    if not chosen and rules.native is None:
         raise InputError("the database has no table", field="--from", remedy="Name one that holds data")
-    notes: list[str] = [f"view '{name}' is not taken" for name in inspector.get_view_names()]
+    notes: list[str] = [f"view '{name}' is not carried to other engines" for name in inspector.get_view_names()]
     tables = tuple(_table(inspector, name, set(chosen), rules, notes) for name in chosen)
-    return LiveDatabase(tables, tuple(notes), connection, rules, schema)
+    odd = frozenset(
+        (name, str(column["name"]))
+        for name in chosen
+        for column in inspector.get_columns(name)
+        if isinstance(column["type"], NullType)
+    )
+    return LiveDatabase(tables, tuple(notes), connection, rules, schema, odd)
 
 
 def _table(inspector: Any, name: str, chosen: set[str], rules: TakingRules, notes: list[str]) -> TableDef:
@@ -140,7 +192,9 @@ def _table(inspector: Any, name: str, chosen: set[str], rules: TakingRules, note
     for column in inspector.get_columns(name):
         kind = column_kind(column["type"], rules.named)
         if kind not in _KEPT:
-            notes.append(f"column '{name}.{column['name']}' ({column['type']}) is taken as text")
+            notes.append(
+                f"column '{name}.{column['name']}' ({_spelled(column['type'])}) is carried to other engines as text"
+            )
             kind = Kind.TEXT
         length = getattr(column["type"], "length", None)
         numeric = kind is Kind.DECIMAL

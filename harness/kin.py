@@ -73,7 +73,8 @@ def _snapshot(snapshot: Snapshot, kin: Kin) -> Snapshot:
     """
     lent = {name: _uncollated(one) for name, one in snapshot.settings.items()}
     settings = {name: lent[lender] for name, lender in kin.items() if lender in lent and name not in lent}
-    scripts = _filled(snapshot.scripts, kin) if snapshot.scripts else snapshot.scripts
+    lends = bool(snapshot.scripts) and not (snapshot.whole_scripts and snapshot.tables)
+    scripts = _filled(snapshot.scripts, kin) if lends else snapshot.scripts
     return replace(snapshot, scripts=scripts, settings={**snapshot.settings, **settings})
 
 

@@ -32,6 +32,10 @@ class SnapshotModel(BaseModel):
         " date, timestamp, boolean or decimal(p,s) they are declared to be, wherever every value is one",
     )
     scripts: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    whole_scripts: bool = Field(
+        default=False,
+        description="the scripts hold all of the data for their engine; schema and data are for the other engines",
+    )
     collation: Literal["binary", "default"] | None = Field(
         default=None,
         description="how text compares on every engine: code point by code point, or as each engine does by itself;"

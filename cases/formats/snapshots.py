@@ -64,10 +64,23 @@ def build_snapshot(
     # Left out where there are none: the digest of every snapshot without such a list stays what it was.
     rights = [f"functions {', '.join(allowed)}"] if allowed else []
     settings = _settings(model)
+    rights += ["whole scripts"] if model.whole_scripts else []
     rights += [f"settings {name} {one.model_dump_json()}" for name, one in sorted(settings.items())]
     digest = snapshot_digest(database, content, scripts_digest(scripts), str(enforce), *rights)
     return Snapshot(
-        snapshot_id, database, digest, tables, source, scripts, enforce, sqlite, notes, schema, allowed, settings
+        snapshot_id,
+        database,
+        digest,
+        tables,
+        source,
+        scripts,
+        enforce,
+        sqlite,
+        notes,
+        schema,
+        allowed,
+        settings,
+        model.whole_scripts,
     )
 
 

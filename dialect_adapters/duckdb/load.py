@@ -71,6 +71,7 @@ def write_database(snapshot: Snapshot, target: Path) -> None:
     Raises:
         InputError: something in it cannot be loaded, naming its file, table and row.
     """
+    snapshot = snapshot.on("duckdb")
     check_loadable(snapshot, "duckdb")
     check_names(snapshot, NAMES)
     with closing(duckdb.connect(str(target), config=_OPTIONS)) as db:

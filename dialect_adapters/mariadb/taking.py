@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlalchemy.dialects.mysql.mariadb import INET4, INET6
+from sqlalchemy.types import VARBINARY
+
 from cases.relation import Kind
 from dialect_adapters.mariadb.own import MARIADB
 from dialect_adapters.mysql.taking import TAKING as MYSQL
@@ -11,5 +14,6 @@ from dialect_adapters.mysql.taking import TAKING as MYSQL
 TAKING = replace(
     MYSQL,
     driver=MARIADB.driver,
+    unknown={"vector": VARBINARY, "inet4": INET4, "inet6": INET6},
     named={**MYSQL.named, "INET4": Kind.TEXT, "INET6": Kind.TEXT, "UUID": Kind.UUID},
 )

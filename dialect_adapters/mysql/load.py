@@ -76,6 +76,7 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot], loading: Loading) ->
     Raises:
         InputError: a snapshot that cannot be loaded whole.
     """
+    snapshots = [snapshot.on(loading.flavour.dialect) for snapshot in snapshots]
     for snapshot in snapshots:
         check_loadable(snapshot, loading.flavour.dialect)
         check_names(snapshot, loading.names)

@@ -72,30 +72,47 @@ class Statement:
 def statements_of(text: str, executable: str = "!") -> Iterator[Statement]:
     """Yield each statement without its delimiter; stretches of comments alone are left out."""
     delimiter, start, position = ";", 0, 0
+    lines = _Lines(text)
     while position < len(text):
         token = _TOKEN.search(text, position)
         end = text.find(delimiter, position, token.start() if token else len(text))
         if end >= 0:
-            yield from _statement(text, start, end, executable)
+            yield from _statement(text, start, end, executable, lines)
             start = position = end + len(delimiter)
         elif token is None:
             break
         elif token["delimiter"]:
-            yield from _statement(text, start, token.start(), executable)
+            yield from _statement(text, start, token.start(), executable, lines)
             delimiter = token["delimiter"]
             start = position = token.end()
         else:
             position = token.end()
-    yield from _statement(text, start, len(text), executable)
+    yield from _statement(text, start, len(text), executable, lines)
 
 
-def _statement(text: str, start: int, end: int, executable: str) -> Iterator[Statement]:
+class _Lines:
+    """Counts lines on and on, so that a script of many statements is gone through once."""
+
+    def __init__(self, text: str) -> None:
+        """Start at the first."""
+        self._text = text
+        self._line = 1
+        self._place = 0
+
+    def at(self, place: int) -> int:
+        """Return the line of a place behind the last one asked for."""
+        self._line += self._text.count("\n", self._place, place)
+        self._place = place
+        return self._line
+
+
+def _statement(text: str, start: int, end: int, executable: str, lines: _Lines) -> Iterator[Statement]:
     """Yield one statement unless it is nothing but comments."""
     piece = text[start:end]
     nothing = _nothing(executable).match(piece)
     leading = nothing.end() if nothing else 0
     if leading < len(piece):
-        yield Statement(text.count("\n", 0, start + leading) + 1, piece.strip())
+        yield Statement(lines.at(start + leading), piece.strip())
 
 
 def run_statement(connection: Connection[Cursor], statement: Statement) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from sqlalchemy.types import VARBINARY
+
 from cases.relation import Kind
+from dialect_adapters.mysql.native import write_native
 from dialect_adapters.taking import TakingRules
 
 TAKING = TakingRules(
@@ -11,5 +14,8 @@ TAKING = TakingRules(
     text="CAST({} AS CHAR)",
     # No backslash may stand in a literal whose meaning a session's sql_mode decides.
     by_kind={Kind.BYTES: "CONCAT(CHAR(92), 'x', LOWER(HEX({})))"},
+    native=write_native,
+    odd="ST_AsText({})",
+    unknown={"vector": VARBINARY},
     named={"TIME": Kind.OTHER, "YEAR": Kind.INT, "BIT": Kind.OTHER, "SET": Kind.TEXT, "ENUM": Kind.TEXT},
 )

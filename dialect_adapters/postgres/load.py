@@ -68,6 +68,7 @@ def load(endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ..
     Raises:
         InputError: a snapshot that cannot be loaded whole.
     """
+    snapshots = [snapshot.on("postgres") for snapshot in snapshots]
     for snapshot in snapshots:
         check_loadable(snapshot, "postgres")
         check_names(snapshot, NAMES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cases.relation import Kind
+from dialect_adapters.postgres.native import write_native
 from dialect_adapters.taking import TakingRules
 
 TAKING = TakingRules(
@@ -16,5 +17,6 @@ TAKING = TakingRules(
         "SET LOCAL extra_float_digits = 3",
     ),
     text="CAST({} AS TEXT)",
+    native=write_native,
     named={"MONEY": Kind.OTHER, "INET": Kind.OTHER, "CIDR": Kind.OTHER},
 )

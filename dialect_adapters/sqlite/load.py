@@ -65,6 +65,7 @@ def write_database(snapshot: Snapshot, target: Path) -> None:
     if snapshot.sqlite_file is not None:
         copy_database(snapshot.sqlite_file, target)
         return
+    snapshot = snapshot.on("sqlite")
     check_names(snapshot, NAMES)
     with closing(sqlite3.connect(target, isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode=OFF")

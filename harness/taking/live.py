@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
+from typing import IO, Any, cast
 
 from cases.errors import InputError
 from cases.sources.csv_writing import write_tables
 from dialect_adapters.registry import adapter, names
-from dialect_adapters.taking import Takeable, live_database
+from dialect_adapters.taking import LiveDatabase, Native, Takeable, live_database
 from harness.taking.contract import Taken
 
+_SCRIPT = "database.sql.gz"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9.]*)(?:\+[A-Za-z0-9_]+)?://")
 _SPELLED = {"postgresql": "postgres"}
 
@@ -37,9 +40,33 @@ class LiveServer:
         """
         dialect, engine = _engine(source)
         with live_database(source, engine.taking, tables=tables) as live:
-            rows = write_tables(folder, live.tables, live.rows)
+            snapshot: dict[str, Any] = {}
+            rows = 0
+            if live.tables:
+                rows = write_tables(folder, live.tables, live.rows)
+                snapshot = {"schema": "schema.yaml", "data": "data"}
             found = tuple(table.name for table in live.tables)
-            return Taken(dialect, {"schema": "schema.yaml", "data": "data"}, found, rows, live.notes)
+            native = None if tables else _native(live, folder)
+            if native is None:
+                return Taken(dialect, snapshot, found, rows, live.notes)
+            settings = native.settings.model_dump(mode="json", exclude_none=True)
+            snapshot |= {"scripts": {dialect: [_SCRIPT]}, "whole_scripts": True, "settings": {dialect: settings}}
+            return Taken(dialect, snapshot, native.tables, native.rows, (*native.notes, *live.notes))
+
+
+def _native(live: LiveDatabase, folder: Path) -> Native | None:
+    """Write the database as a script for its own engine, types, keys and views as they are there.
+
+    Raises:
+        InputError: it has no table.
+    """
+    with gzip.open(folder / _SCRIPT, "wb", compresslevel=5) as out:
+        native = live.write_native(cast("IO[bytes]", out))
+    if native is None:
+        (folder / _SCRIPT).unlink()
+    elif not native.tables:
+        raise InputError("the database has no table", field="--from", remedy="Name one that holds data")
+    return native
 
 
 def _engine(uri: str) -> tuple[str, Takeable]:
