@@ -31,6 +31,18 @@ KILLS ?= 200
 # Pure code whose branches must be covered; the rest is proven on real servers.
 CORE := harness/compare/*,harness/guard/*,harness/metrics/*,harness/aggregate.py,cases/*
 
+# A variable that no target reads is a mistake, as an option that no command has.
+KNOWN := AGENT ATTACKS BENIGN DIALECT DIALECTS ENGINE FAIL_ON FROM IMAGES_LOCK ISOLATION JOBS KILLS LAYERS MIRROR \
+	OUT OWN_ENGINE PACK POOL PREDICT PREDICTIONS PULL PYTHON ROW_LIMIT RUNTIME SAMPLE SANDBOX SEED SNAPSHOT STATEMENTS TEXTS \
+	TIMEOUT TO TRIALS UV VENV
+GIVEN := $(foreach name,$(filter-out -%,$(.VARIABLES)),$(if $(filter command,$(origin $(name))),$(name)))
+UNKNOWN := $(firstword $(filter-out $(KNOWN) MAKEFLAGS SHELL,$(GIVEN)))
+NEAR = $(shell $(PYTHON) -c 'import sys, difflib; print(*difflib.get_close_matches(sys.argv[1], sys.argv[2:], 1))' \
+	'$(UNKNOWN)' $(KNOWN))
+ifneq ($(UNKNOWN),)
+$(error $(UNKNOWN) is a variable of no target$(if $(NEAR),; did you mean $(NEAR)?,.) `make` lists them)
+endif
+
 option = $(if $($(1)),$(2) '$($(1))')
 EVAL_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,PREDICTIONS,--predictions) $(call option,AGENT,--agent) $(call option,OUT,--out) \

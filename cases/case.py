@@ -76,6 +76,8 @@ class Case(BaseModel):
         """Turn {dialect: sql} into {dialect: (sql,)}."""
         if isinstance(value, dict):
             return {dialect: _sql_list(sql) for dialect, sql in value.items()}
+        if isinstance(value, str | list):
+            raise ValueError("SQL is written per dialect, as in {sqlite: SELECT …}")  # noqa: TRY004 (a validator speaks in ValueErrors)
         return value
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from cases.errors import InputError
+
+_NEAR = 0.6
+"""How alike a name must be to be the one that was meant."""
 
 
 def installed(group: str) -> dict[str, EntryPoint]:
@@ -23,5 +27,9 @@ def load(group: str, name: str, *, what: str, field: str) -> Any:
     """
     points = installed(group)
     if name not in points:
-        raise InputError(f"unknown {what} '{name}'", field=field, remedy=f"Installed {what}s: {', '.join(points)}")
+        plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+        near = get_close_matches(name.lower(), points, n=1, cutoff=_NEAR)
+        meant = f"Did you mean {near[0]}? " if near else ""
+        remedy = f"{meant}Installed {plural}: {', '.join(points)}"
+        raise InputError(f"unknown {what} '{name}'", field=field, remedy=remedy)
     return points[name].load()

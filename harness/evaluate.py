@@ -247,7 +247,7 @@ def _before_execution(
     """Return the verdict of a prediction that is never executed, None where it may run."""
     if case.out_of_scope:
         return Verdict.OUT_OF_SCOPE, "the case is marked out of scope"
-    ours = _gold_fault(gold) if case.gold else None
+    ours = _gold_fault(gold) or _tighter_than_gold(case, gold) if case.gold else None
     if ours is not None:
         return ours
     if read.lost:
@@ -287,6 +287,19 @@ def _gold_fault(gold: Sequence[GoldAnswer]) -> Decision | None:
         return Verdict.UNAVAILABLE, f"no gold in this dialect: {first.failure}"
     kind = "gold_timeout" if first.timed_out else "gold failed"
     return Verdict.GOLD_ERROR, f"{kind}: {first.failure}"
+
+
+def _tighter_than_gold(case: Case, gold: Sequence[GoldAnswer]) -> Decision | None:
+    """Return the verdict where the case's own limits are too tight for every gold of it: the pack's fault."""
+    usable = [answer for answer in gold if answer.usable]
+    rows = [answer.relation.shape[0] for answer in usable if answer.relation is not None]
+    if case.row_limit is not None and rows and min(rows) > case.row_limit:
+        least = f"its own gold has {min(rows)}"
+        return Verdict.GOLD_ERROR, f"the case's row_limit is {case.row_limit} and {least}: no right answer fits"
+    seconds = min((answer.seconds for answer in usable), default=0.0)
+    if case.timeout is not None and seconds > case.timeout:
+        return Verdict.GOLD_ERROR, f"the case's timeout is {case.timeout:g} s and its own gold takes longer"
+    return None
 
 
 def _execute(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from cases.counting import counted
+
+if TYPE_CHECKING:
+    from cases.policy import Policy
 
 KINDS = ("packs", "metrics", "dialects", "policies", "formats", "reports", "sandboxes", "agents", "judges")
 
@@ -27,10 +32,23 @@ def _lines(what: str) -> list[str]:
     if what == "policies":
         from cases.presets import preset, preset_names
 
-        return [f"{name}  {preset(name).digest}" for name in preset_names()]
+        return [_policy(name, preset(name), preset("strict")) for name in preset_names()]
     from cases.extensions import installed
 
     return list(installed(f"sqlassay.{what}"))
+
+
+def _policy(name: str, policy: Policy, strict: Policy) -> str:
+    """Return a preset with where it differs from `strict`, and its digest."""
+    own, base = policy.model_dump(mode="json"), strict.model_dump(mode="json")
+    differs = ", ".join(f"{field} {_shown(value)}" for field, value in own.items() if value != base[field])
+    told = differs or ("every row, cell, type, order and column as it is" if name == "strict" else "as strict")
+    return f"{name}  {told}  ({policy.digest})"
+
+
+def _shown(value: object) -> str:
+    """Return a field's value as a policy file spells it."""
+    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _packs() -> list[str]:

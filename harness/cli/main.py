@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
+from harness.cli.environment import check_environment, let_in
 from harness.cli.streams import prepare
 
 COMMANDS = {
@@ -38,6 +39,11 @@ def module_of(command: str) -> str:
     return command.replace("-", "_") + "_command"
 
 
+def _file_of(command: str) -> str:
+    """Return the name of the module a command is in."""
+    return f"harness.cli.{module_of(command)}"
+
+
 class _Lazy(click.Group):
     """A group that imports a command's file only when that command is called or asked for help."""
 
@@ -49,8 +55,7 @@ class _Lazy(click.Group):
         """Import one command's file and return its command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"harness.cli.{module_of(cmd_name)}").command
-        return command
+        return let_in(cmd_name, import_module(_file_of(cmd_name)).command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (as above)
         """Write the list of commands without importing any."""
@@ -120,6 +125,8 @@ def _run(arguments: list[str]) -> int:
     from cases.errors import SqlassayError
 
     try:
+        if not {"-h", "--help", "--version"} & set(arguments):
+            check_environment({name: _file_of(name) for name in COMMANDS})
         result: Any = cli.main(args=arguments, prog_name="sqlassay", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Abort:

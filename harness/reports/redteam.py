@@ -19,6 +19,10 @@ _HEADS = ("harm", "layer", "n", "stopped", "contained", "no harm", "missed", "me
 _MOST_LISTED = 40
 
 
+_WIDE, _WIDE_ONLY = 110, frozenset({7, 8, 9})
+"""Narrower terminals are shown the counts alone; seconds and what stopped an attack are in summary.md too."""
+
+
 def write(found: RedTeamResult, folder: Path) -> tuple[Path, ...]:
     """Write every file into `folder` and return the paths."""
     return (
@@ -44,10 +48,13 @@ def render(found: RedTeamResult, folder: str, *, width: int, color: bool) -> str
         emoji=False,
     )
     table = Table(title=Text(_heading(found)), title_justify="left", expand=False)
-    for index, name in enumerate(_HEADS):
-        table.add_column(name, justify="right" if 2 <= index <= 8 else "left", overflow="fold")
+    shown = [at for at in range(len(_HEADS)) if console.width >= _WIDE or at not in _WIDE_ONLY]
+    for at in shown:
+        last = at == len(_HEADS) - 1
+        table.add_column(_HEADS[at], justify="right" if 2 <= at <= 8 else "left", no_wrap=not last, ratio=last or None)
     for rung in found.ladder:
-        table.add_row(*(Text(one_line(cell)) for cell in _cells(rung)), style="red" if rung.missed else None)
+        cells = _cells(rung)
+        table.add_row(*(Text(one_line(cells[at])) for at in shown), style="red" if rung.missed else None)
     console.print(table)
     for line in (*_facts(found), f"Reports in {folder}"):
         console.print(Text(one_line(line)), soft_wrap=True)

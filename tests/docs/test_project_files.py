@@ -113,3 +113,13 @@ def test_a_missing_venv_module_names_its_remedy(tmp_path: Path) -> None:
     assert "apt-get install python3-venv" in done.stderr
     assert done.returncode == 2
     assert not (tmp_path / "venv").exists()
+
+
+def test_make_refuses_a_variable_that_no_target_reads() -> None:
+    """A misspelt one ends make with the one that was likely meant; every variable that is passed on is known."""
+    ran = subprocess.run(["make", "eval", "DIALCT=mysql"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "DIALCT is a variable of no target; did you mean DIALECT?" in ran.stderr
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    known = set(re.search(r"KNOWN := ((?:.*\\\n)*.*)", text)[1].replace("\\\n", " ").split())  # type: ignore[index]
+    assert set(re.findall(r"call option,(\w+)", text)) | set(re.findall(r"(?m)^(\w+) \?=", text)) <= known

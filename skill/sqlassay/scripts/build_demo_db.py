@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Builds the demo's SQLite database: build_demo_db.py TARGET.sqlite."""
 
+import argparse
 import sqlite3
 import sys
 from contextlib import closing
@@ -18,10 +19,9 @@ def build(target: Path) -> None:
 
 def main() -> int:
     """Read the target from the command line; refuse to overwrite."""
-    if len(sys.argv) != 2:
-        sys.stderr.write("usage: build_demo_db.py TARGET.sqlite\n")
-        return 2
-    target = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description="Build the demo's SQLite database in a new file.")
+    parser.add_argument("target", metavar="TARGET.sqlite", type=Path, help="file to write; it must not exist")
+    target = parser.parse_args().target
     if target.exists():
         sys.stderr.write(f"{target} exists; name a new file\n")
         return 2
