@@ -241,9 +241,10 @@ class ServerRecipe:
     library: HostLibrary | None = None
 
 
-CteScope = Literal["earlier", "anchored", "recursive", "all"]
+CteScope = Literal["earlier", "sealed", "anchored", "recursive", "all"]
 """Which CTEs the body of one sees: `earlier` those before it (with RECURSIVE itself too) and none of a WITH around the
-same query expression; `anchored` those before it, and with RECURSIVE itself in the right arm of its UNION alone (in the
+same query expression; `sealed` the same, and none of any WITH further out, where MariaDB may read the table of that
+name; `anchored` those before it, and with RECURSIVE itself in the right arm of its UNION alone (in the
 anchor, or without UNION, its name is the table's); `recursive` those before it, but with RECURSIVE all of its WITH;
 `all` always all of its WITH."""
 

@@ -32,6 +32,7 @@ RULES = replace(
             (r"\bgroup_concat \( [^()]*(?P<a>limit \d+ (?:(?:,|offset) \d+ )?)\) ", (("a", ""),)),
         ),
     ),
+    cte_scope="sealed",
     denied_words=MYSQL.denied_words | {"current_role"},
 )
 """The rules. MySQL's lexical level is MariaDB's, but that every executable comment is refused, `/*M! */` among them."""

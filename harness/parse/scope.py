@@ -12,6 +12,9 @@ Ref = tuple[str, str | None, str | None, bool]
 """Name, schema, catalogue and whether the name was quoted."""
 
 _SMALL = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_READ_ANEW = frozenset({"earlier", "sealed"})
+"""Scopes of engines that read a CTE's body anew at every use."""
+
 _ARMS = (exp.Subquery, exp.SetOperation, exp.Paren)
 _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 _SCHEMA_WRITES = (exp.Create, exp.Alter, exp.Drop, exp.TruncateTable, exp.AlterRename, exp.Comment)
@@ -26,7 +29,7 @@ def tables_of(tree: exp.Expr, scope: str, *, fold: bool) -> list[Ref]:
     """Return every physical table a tree can read, also those named by `x IN tab`; `scope` is the dialect's own."""
     found: set[Ref] = set()
     # Where a name may mean another CTE each time, or none, every name counts as the table it may be.
-    sure = scope != "earlier" or not _captures(tree)
+    sure = scope not in _READ_ANEW or not _captures(tree)
     for table in tree.find_all(exp.Table):
         name = table.this
         if table.arg_key == "indexed" or not isinstance(name, exp.Identifier):
@@ -147,10 +150,12 @@ def _in_sight(node: exp.Expr, scope: str) -> Iterator[exp.CTE]:
     while parent is not None:
         if isinstance(parent, exp.With) and isinstance(child, exp.CTE):
             yield from _siblings(parent, child, node, scope)
+            if scope == "sealed":
+                return
             child, parent = parent, parent.parent
         else:
             with_ = parent.args.get("with_")
-            if with_ is not None and with_ is not child and not (scope == "earlier" and _overruled(parent)):
+            if with_ is not None and with_ is not child and not (scope in _READ_ANEW and _overruled(parent)):
                 yield from with_.expressions
         if parent is not None:
             child, parent = parent, parent.parent

@@ -27,10 +27,13 @@ class Statements:
         self._lateral = dialect in {"postgres", "mysql", "duckdb"}
         self._schema = {"sqlite": "main", "duckdb": "main", "postgres": "public"}.get(dialect, "whole")
         self._made: list[str] = []
+        self._narrow = False
 
     def statement(self) -> str:
         """Return one statement."""
         self._made = []
+        # A table that is named nowhere else shows where one of its namesakes is none.
+        self._narrow = self._chance(0.5)
         return self._query(self._random.choice((1, 2, 2, 3)))
 
     def _chance(self, share: float) -> bool:
@@ -158,6 +161,8 @@ class Statements:
         """Return a table's name or a CTE's, often that of the CTE in whose body it stands."""
         if itself and self._chance(0.4):
             return itself
+        if self._narrow:
+            return self._random.choice((*self._made, *self._made, "td"))
         fresh = [name for name in self._made if name in _FRESH]
         return self._random.choice((*TABLES, *fresh))
 
