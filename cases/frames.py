@@ -106,7 +106,7 @@ def relation_of_file(path: Path) -> Relation:
     names = list(table.columns)
     cells = [[row.cells.get(name) for row in table.rows] for name in names]
     if suffix in DELIMITED:
-        return _joined(names, [_spelled(column) for column in cells])
+        return _joined(names, [spelled(column) for column in cells])
     return _joined(names, [(Kind.OTHER, [_of_json(cell) for cell in column]) for column in cells])
 
 
@@ -116,7 +116,7 @@ def _joined(names: Sequence[str], columns: Sequence[tuple[Kind, Sequence[object]
     return Relation(tuple(Column(name, kind) for name, (kind, _) in zip(names, columns, strict=True)), tuple(rows))
 
 
-def _spelled(cells: Sequence[Any]) -> tuple[Kind, list[object]]:
+def spelled(cells: Sequence[Any]) -> tuple[Kind, list[object]]:
     """Return a column of text as the values that all of its cells spell, else as text."""
     filled = [cell for cell in cells if cell is not None]
     if filled and all(_INT.fullmatch(cell) for cell in filled):

@@ -16,12 +16,13 @@ from cases.counting import counted
     "--from",
     "source",
     metavar="SOURCE",
-    help="The data: a live database's URI, a SQLite file, a dump. Without it an example is written.",
+    help="The data: a live database's URI, a SQLite or DuckDB file, a dump, a folder of CSV or Parquet files. "
+    "Without it an example is written.",
 )
 @click.option("--questions", type=click.Path(path_type=Path), metavar="FILE", help="Questions with their gold SQL.")
 @click.option("--predictions", type=click.Path(path_type=Path), metavar="FILE", help="An agent's SQL to judge.")
 @click.option("--dialect", metavar="D", help="Engine the gold is written for (default: the source's own).")
-@click.option("--tables", metavar="A,B", help="Of a live database: these tables only.")
+@click.option("--tables", metavar="A,B", help="Of a live database, a DuckDB file or a folder: these tables only.")
 @click.option(
     "--yes/--dry-run",
     "write",

@@ -7,8 +7,9 @@ from harness.taking.contract import Source
 from harness.taking.files import SqliteFile
 from harness.taking.live import LiveServer
 from harness.taking.script import Script
+from harness.taking.tables import DuckdbFile, TableFolder
 
-SOURCES: tuple[Source, ...] = (SqliteFile(), Script(), LiveServer())
+SOURCES: tuple[Source, ...] = (SqliteFile(), DuckdbFile(), TableFolder(), Script(), LiveServer())
 
 
 def source_of(source: str) -> Source:

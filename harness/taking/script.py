@@ -1,4 +1,4 @@
-"""A dump as a source: the SQL that pg_dump, mysqldump, mariadb-dump or SQLite's shell wrote, plain or gzip."""
+"""A dump as a source: what pg_dump (also -Fc, -Ft), mysqldump, mariadb-dump or SQLite's shell wrote, also by gzip."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import IO, cast
 
 from cases.errors import InputError
 from cases.paths import asks
+from cases.sources.archives import is_archive
+from cases.sources.scripts import script_text
 from harness.taking.contract import Taken
 
 _LOOK = 65_536
@@ -20,13 +22,13 @@ _MARKS = (
     ("mysql", re.compile(rb"(?m)^-- MySQL dump ")),
     ("sqlite", re.compile(rb"\A\s*(PRAGMA foreign_keys=OFF;\s*)?BEGIN TRANSACTION;")),
 )
-_TABLE = re.compile(rb"(?im)^\s*CREATE TABLE (?:IF NOT EXISTS )?([^\s(]+(?:\s*\.\s*[^\s(]+)?)")
+_TABLE = re.compile(r"(?im)^\s*CREATE TABLE (?:IF NOT EXISTS )?([^\s(]+(?:\s*\.\s*[^\s(]+)?)")
 
 
 class Script:
     """Takes a dump as a script of its own engine."""
 
-    name = "a dump of pg_dump (plain), mysqldump, mariadb-dump or SQLite's .dump, also .gz"
+    name = "a dump of pg_dump (plain, -Fc, -Ft), mysqldump, mariadb-dump or SQLite's .dump, also .gz"
 
     def recognises(self, source: str) -> bool:
         """Return whether the file begins as one of these dumps does."""
@@ -37,7 +39,7 @@ class Script:
         return _dialect(Path(source)) or "sqlite"
 
     def take(self, source: str, folder: Path, *, tables: tuple[str, ...] = ()) -> Taken:
-        """Copy the script, unpacked.
+        """Copy the dump as it is: scripts are read in all of these forms.
 
         Raises:
             InputError: an unreadable file, one without tables, or tables named: a dump is taken whole.
@@ -48,15 +50,10 @@ class Script:
             raise InputError("a dump is taken whole", field="--tables", remedy="Leave --tables out")
         if dialect is None:
             raise InputError("not a dump that is known here", file=path, remedy="Name the file that the tool wrote")
-        target = folder / "data.sql"
-        try:
-            with _opened(path) as stream, target.open("wb") as copy:
-                shutil.copyfileobj(stream, copy)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"cannot be read: {error}", file=path, remedy="Check the file") from None
-        names = tuple(dict.fromkeys(found.decode("utf-8", "replace") for found in _TABLE.findall(target.read_bytes())))
+        names = tuple(dict.fromkeys(_TABLE.findall(script_text(path))))
         if not names:
             raise InputError("the dump makes no table", file=path, remedy="Dump schema and data, not the data alone")
+        shutil.copyfile(path, folder / "data.sql")
         return Taken(dialect, {"scripts": {dialect: ["data.sql"]}}, names)
 
 
@@ -76,4 +73,6 @@ def _dialect(path: Path) -> str | None:
             head = stream.read(_LOOK)
     except (OSError, EOFError, zlib.error):
         return None
+    if is_archive(head[:16]):
+        return "postgres"
     return next((dialect for dialect, mark in _MARKS if mark.search(head)), None)

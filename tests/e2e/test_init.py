@@ -7,6 +7,8 @@ import json
 import shlex
 import sqlite3
 from contextlib import closing
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from click.testing import CliRunner, Result
 from cases.errors import InputError
 from cases.formats.registry import load_pack
 from cases.predictions import read_predictions
+from cases.sources.scripts import script_text
 from harness.cli.init_command import command
 from harness.cli.main import cli
 from harness.taking.pack import plan_pack, write_plan
@@ -113,18 +116,75 @@ def test_a_dry_run_writes_nothing_and_shows_the_guess(tmp_path: Path) -> None:
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("name", DUMPS)
 def test_dumps_are_known_by_their_heads(tmp_path: Path, name: str, *, packed: bool) -> None:
-    """Each tool's dump becomes a script of its own engine, unpacked where it was packed, with a first question."""
+    """Each tool's dump becomes a script of its own engine, packed or not, with a first question."""
     dialect, text = DUMPS[name]
     path = tmp_path / (f"{name}.gz" if packed else name)
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     started = write_plan(plan_pack(str(path)), tmp_path / "new")
     pack = load_pack(tmp_path / "new")
     assert list(pack.snapshot("data").scripts) == [dialect]
-    assert pack.snapshot("data").scripts[dialect][0].read_text() == text
+    assert script_text(pack.snapshot("data").scripts[dialect][0]) == text
     assert list(pack.cases[0].gold) == [dialect]
     assert read_predictions(tmp_path / "new" / "predictions.jsonl")[0].sql == pack.cases[0].gold[dialect][0]
     engine = "" if dialect == "sqlite" else f" --dialect {dialect}"
     assert started.following == f"sqlassay run {tmp_path / 'new'}{engine}"
+
+
+TABLES = (
+    "CREATE TABLE sales AS SELECT 1 AS id, 1.50::DECIMAL(8, 2) AS price, DATE '2026-01-31' AS day, true AS paid,"
+    " TIMESTAMP '2026-01-31 12:00:00.5' AS at, 'ä,\"b' AS note, NULL::TEXT AS empty, 0.1::DOUBLE AS part"
+    " UNION ALL SELECT 2, -7, NULL, false, NULL, '', 'x', NULL"
+)
+ROWS = [
+    (1, Decimal("1.50"), date(2026, 1, 31), True, datetime(2026, 1, 31, 12, 0, 0, 500000), 'ä,"b', None, 0.1),
+    (2, Decimal("-7.00"), None, False, None, "", "x", None),
+]
+
+
+def content(folder: Path) -> list[tuple[object, ...]]:
+    """Return the rows of the first table of a pack."""
+    snapshot = load_pack(folder).snapshot("data")
+    assert snapshot.source is not None
+    return list(snapshot.source.rows(snapshot.tables[0].name))
+
+
+def test_a_duckdb_file_and_parquet_are_taken_with_their_types(tmp_path: Path) -> None:
+    """Every cell comes back as it was; a type that our files cannot spell, and a view, are told of."""
+    duckdb = pytest.importorskip("duckdb", reason="the extra `duckdb` is not installed")
+    (tmp_path / "files").mkdir()
+    with duckdb.connect(tmp_path / "shop.duckdb") as made:
+        made.execute(TABLES)
+        made.execute(f"COPY sales TO '{tmp_path}/files/sales.parquet' (FORMAT parquet)")
+        made.execute("CREATE TABLE odd AS SELECT '\\x00\\xFF'::BLOB AS raw, [1, 2] AS list")
+        made.execute("CREATE VIEW seen AS SELECT 1 AS n")
+    started = write_plan(plan_pack(str(tmp_path / "shop.duckdb")), tmp_path / "whole")
+    assert started.taken.notes == ("view 'main.seen' is not taken", "column 'odd.list' (INTEGER[]) is taken as text")
+    assert (started.taken.tables, started.taken.rows) == (("odd", "sales"), 3)
+    assert started.following.endswith(" --dialect duckdb")
+    assert content(tmp_path / "whole") == [(b"\0\xff", "[1, 2]")]
+    write_plan(plan_pack(str(tmp_path / "shop.duckdb")), tmp_path / "a", tables=("sales",))
+    write_plan(plan_pack(str(tmp_path / "files")), tmp_path / "b")
+    assert content(tmp_path / "a") == ROWS
+    assert content(tmp_path / "b") == ROWS
+
+
+def test_a_folder_of_csv_is_taken_by_what_its_columns_spell(tmp_path: Path) -> None:
+    """Kinds are told; a blank cell is NULL, and digits with noughts in front are text."""
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "sales.csv").write_text(
+        "id;price;day;paid;zip;at\n1;1.50;2026-01-31;TRUE;007;2026-01-31T12:00:00+02:00\n2;-7;;false;8;\n"
+    )
+    started = write_plan(plan_pack(str(tmp_path / "files")), tmp_path / "new")
+    told = "sales.csv: id int, price decimal, day date, paid bool, zip text, at timestamptz"
+    assert started.taken.notes == (told,)
+    moment = datetime(2026, 1, 31, 10, tzinfo=UTC)
+    assert content(tmp_path / "new") == [
+        (1, Decimal("1.50"), date(2026, 1, 31), True, "007", moment),
+        (2, Decimal("-7"), None, False, "8", None),
+    ]
+    (tmp_path / "files" / "sales.tsv").write_text("id\n1\n")
+    with pytest.raises(InputError, match="two files of table 'sales'"):
+        write_plan(plan_pack(str(tmp_path / "files")), tmp_path / "other")
 
 
 def test_gold_is_of_the_source_unless_somebody_says(tmp_path: Path) -> None:
@@ -142,7 +202,7 @@ def test_gold_is_of_the_source_unless_somebody_says(tmp_path: Path) -> None:
 
 def test_what_cannot_be_taken_is_one_clear_line(tmp_path: Path) -> None:
     """An unknown source lists the known ones; predictions need questions; nothing that exists is overwritten."""
-    with pytest.raises(InputError, match="no source of data that is known here.*a SQLite file; a dump of pg_dump"):
+    with pytest.raises(InputError, match="no source of data that is known here.*a SQLite file; .*a dump of pg_dump"):
         plan_pack(str(tmp_path / "nothing"))
     with pytest.raises(InputError, match="predictions answer questions, and none are named"):
         plan_pack(str(shop(tmp_path / "shop.db")), predictions=tmp_path / "p.csv")
