@@ -37,7 +37,7 @@ from sandboxes.pool import Pool
 _OF_A_RUN = frozenset(
     {
         *("out", "agent", "predictions", "trials", "only", "tags", "limit", "sample", "seed", "dry_run"),
-        *("fail_under", "min_coverage", "store_rows", "allow_unknown", "transpile_gold", "agent_timeout"),
+        *("fail_under", "min_coverage", "gate", "store_rows", "allow_unknown", "transpile_gold", "agent_timeout"),
     }
 )
 """Options that say something of a whole run, and nothing of one statement."""

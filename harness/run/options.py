@@ -178,6 +178,7 @@ class RunKeywords(JudgeKeywords, total=False):
     agent_timeout: float | None
     fail_under: Mapping[str, float] | Sequence[str] | None
     min_coverage: float | None
+    gate: Literal["safety"] | Sequence[Literal["safety"]] | None
     only: str | Sequence[str] | None
     tags: str | Sequence[str] | None
     limit: int | None
