@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
 from cases.case import Case
 from cases.outcome import Changed, Outcome, Rows, TableState
 from cases.relation import Column, Json, Kind, Relation
+from harness.prompts import without_comments
 from harness.results.case_result import CaseResult
 from harness.results.evidence import Evidence, Execution, GoldAnswer, Score
 from harness.results.parsed import ParsedQuery
@@ -199,10 +200,30 @@ class Personal:
             evidence,
             case=case,
             prediction=prediction,
+            predicted_parsed=self._parsed(evidence.predicted_parsed),
             reason=self.text(evidence.reason, said=True),
             gold_sql=None if evidence.gold_sql is None else self.text(evidence.gold_sql),
             executions=tuple(map(self._execution, evidence.executions)),
         )
+
+    def _parsed(self, parsed: ParsedQuery | None) -> ParsedQuery | None:
+        """Return a statement's facts as judges are shown them: its text without comments, and its clauses, masked."""
+        struck = without_comments(parsed)
+        if parsed is None or struck is None:
+            return parsed
+        masked = self.text(struck)
+        letters = "".join(" " if each.isspace() else "c" for each in masked)
+        return replace(parsed, sql=masked, lexmap=letters, blocks=self._facts(parsed.blocks))
+
+    def _facts(self, facts: Any) -> Any:
+        """Return plain facts with every text in them masked."""
+        if isinstance(facts, str):
+            return self.text(facts)
+        if isinstance(facts, tuple):
+            return tuple(map(self._facts, facts))
+        if not is_dataclass(facts) or isinstance(facts, type):
+            return facts
+        return replace(facts, **{field.name: self._facts(getattr(facts, field.name)) for field in fields(facts)})
 
     def _execution(self, execution: Execution) -> Execution:
         """Return one execution, masked."""

@@ -46,7 +46,7 @@ def _seen(evidence: Evidence) -> _Seen | Score:
     """Return what EvalBench's scorers see of a prediction, else the score of one they are not asked about."""
     if evidence.verdict in UNSCORABLE:
         return Score(None, f"{evidence.verdict}: {evidence.reason}")
-    sql = evidence.prediction.sql if evidence.prediction is not None else None
+    sql = _as_written(evidence)
     if sql is None:
         return Score(0.0, "there is no statement: no scorer is asked")
     execution = last(evidence)
@@ -61,6 +61,13 @@ def _seen(evidence: Evidence) -> _Seen | Score:
         _answer(predicted),
         None if ran or not _code(sql) else evidence.reason,
     )
+
+
+def _as_written(evidence: Evidence) -> str | None:
+    """Return the answer as the agent wrote it, which is what EvalBench runs and reads; None where it gave none."""
+    if evidence.answer is not None and evidence.answer.text is not None:
+        return evidence.answer.text
+    return evidence.prediction.sql if evidence.prediction is not None else None
 
 
 def _rows(outcome: object) -> _DictRows:
@@ -85,8 +92,7 @@ def _otherwise(evidence: Evidence) -> Score | None:
     """Return the score, without a value, of what EvalBench runs otherwise than it was run here."""
     if evidence.verdict in _PAST_LIMITS:
         return Score(None, f"EvalBench has no such limit: {evidence.reason}")
-    case, gold, parsed = evidence.case, evidence.gold_sql or "", evidence.predicted_parsed
-    sql = evidence.prediction.sql if evidence.prediction is not None and evidence.prediction.sql else ""
+    case, gold, sql = evidence.case, evidence.gold_sql or "", _as_written(evidence) or ""
     refused = evidence.verdict is Verdict.BLOCKED or (
         evidence.guard is not None and not evidence.guard.allowed and evidence.guard.node not in _ENGINE_REFUSES_TOO
     )
@@ -95,8 +101,8 @@ def _otherwise(evidence: Evidence) -> Score | None:
         "EvalBench makes definitions on one database for gold and prediction": case.query_type == "ddl",
         "EvalBench runs setup_sql on one database for gold and prediction": bool(case.setup_sql),
         "EvalBench takes a `:name` in it for a parameter": any(map(_PARAMETER.search, (sql, gold))),
-        "it was read out of the answer here, and EvalBench runs the answer as it is": parsed is not None
-        and parsed.sql.strip() != sql.strip(),
+        "it was read out of the answer here, and EvalBench runs the answer as it is": evidence.answer is not None
+        and evidence.answer.text is not None,
         "EvalBench runs the first statement of it alone": evidence.verdict is Verdict.ERROR
         and _SEVERAL.search(sql.strip()) is not None,
         "EvalBench compares the rows of RETURNING, which are not kept here": case.query_type == "dml"

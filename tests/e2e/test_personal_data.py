@@ -25,6 +25,7 @@ _CASES = {
     "star": ("SELECT * FROM people", "match"),
     "nested": ("SELECT name, e, b, s FROM (SELECT name, email e, born b, salary s FROM people LIMIT 1) q", "mismatch"),
     "slip": ("SELECT emial FROM people", "error"),
+    "literal": (f"SELECT name, email FROM people WHERE email = '{_SECRETS[0]}' -- {_SECRETS[0]}", "mismatch"),
 }
 ENGINES = [
     pytest.param("sqlite", "process", marks=pytest.mark.jail),
@@ -67,6 +68,8 @@ def _pack(folder: Path, dialect: str) -> Path:
         "        seen.write(str(prompt) + chr(10))\n"
         "    graded = 'score' in prompt[-600:]\n"
         "    said = {'score': 0.5} if graded else {'verdict': 'correct'}\n"
+        "    if 'top_k' in prompt:\n"
+        "        return json.dumps({'outputs': ['name'], 'filters': []})\n"
         "    return json.dumps({**said, 'reason': 'seen'})\n",
         encoding="utf-8",
     )
@@ -93,7 +96,7 @@ def test_no_file_prompt_or_line_shows_a_personal_value(cli, tmp_path, dialect, s
     judge = f"callable:{pack / 'judge.py'}:judge"
     ran = cli(
         *("run", str(pack), "--dialect", dialect, "--sandbox", sandbox, "--store-rows", kept, "--judge", judge),
-        *("--metrics", "execution_accuracy,sqlas.semantic_equivalence,evalbench.llmrater"),
+        *("--metrics", "execution_accuracy,sqlas.semantic_equivalence,evalbench.llmrater,sqlas.faithfulness,stef"),
         *("--judge-record", str(tmp_path / "record.jsonl")),
     )
     assert ran.code == 0, ran.err

@@ -18,7 +18,7 @@ from cases.relation import Column, Relation
 from cases.verdicts import Verdict
 from harness.metrics import bird, evalbench, evalbench_compat, spider, sqlas_overall, sqlas_results, sqlas_safety
 from harness.metrics.registry import PROFILES, check_options, installed, metrics, presets_needed, profile
-from harness.results.evidence import Execution, MetricSettings
+from harness.results.evidence import Answer, Execution, MetricSettings
 from harness.results.verdicts import Comparison
 
 _TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "families.yaml").read_text(encoding="utf-8"))
@@ -111,6 +111,21 @@ def test_evalbench_compares_a_change_by_its_eval_query(
     late = replace(evidence, verdict=Verdict.TIMEOUT)
     for metric in set(evalbench_compat.METRICS) - {evalbench_compat.RETURNED_SQL}:
         assert metric.compute(late, None).value is None
+
+
+def test_evalbench_sees_the_answer_as_it_is_written(maker: Maker) -> None:
+    """An answer in a fence is unwrapped here and not there: only scorers that read the text have a value."""
+    made = maker.make("SELECT name FROM customers", "SELECT name FROM customers")
+    fenced = replace(
+        made, answer=Answer("SELECT name FROM customers", ("fence",), text="```sql\nSELECT name FROM customers\n```")
+    )
+    for metric in evalbench_compat.METRICS:
+        of_text = metric in (evalbench_compat.RETURNED_SQL, evalbench_compat.REGEXP_MATCHER)
+        options = (("evalbench.regexp_matcher_compat.regexp_string_list", ["^sql SELECT"]),)
+        score = metric.compute(replace(fenced, settings=MetricSettings(options=options)), None)
+        assert score.value == (100.0 if of_text else None), metric.name
+        if not of_text:
+            assert score.reason == "it was read out of the answer here, and EvalBench runs the answer as it is"
 
 
 def test_what_evalbench_was_not_compared_under_has_no_number(maker: Maker) -> None:
