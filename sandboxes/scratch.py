@@ -19,6 +19,9 @@ from sandboxes.removal import remove_folder
 
 _LOCK = "lock"
 _DRAFT = "lock.new"
+_MARK = b"a scratch folder of sqlassay, removed once nobody holds this file\n"
+"""What the lock of a folder of ours says: a name alone could be anybody's."""
+
 _INSIDE = "s"
 _DRAFT_SECONDS = 60
 # A user's own folder of runs is `sqlassay-<uid>`, which is no scratch folder.
@@ -40,6 +43,7 @@ class Scratch:
             draft = self.folder / _DRAFT
             self._lock = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
+            os.write(self._lock, _MARK)
             draft.rename(self.folder / _LOCK)
             self.path.mkdir(mode=0o700)
         except BaseException:  # whatever ends the start must not leave the folder; raised again
@@ -87,9 +91,19 @@ def _is_mine(folder: Path) -> bool:
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
 
 
+def _is_marked(folder: Path) -> bool:
+    """Return True where a folder's lock says that it is ours."""
+    try:
+        return (folder / _LOCK).read_bytes() == _MARK
+    except OSError:
+        return False
+
+
 def _removed(folder: Path) -> bool:
     """Remove one folder where its lock is free; one without a lock only where it is old and nothing else is in it."""
     free = is_free(folder / _LOCK)
+    if free and not _is_marked(folder):
+        return False
     if free:
         remove_folder(folder, _LOCK)
         return True

@@ -130,10 +130,13 @@ def test_closing_removes_the_folder_once(root: Path) -> None:
 
 
 def test_folders_that_are_not_ours_stay(root: Path) -> None:
-    """Another program's folder, a user's folder of runs, a link and a full folder without a lock are left alone."""
+    """Folders of others and of a user, a link, a full folder without a lock and one with its own lock stay."""
     for name in ("sqlassay-12345678", "sqlassay-other-abcdefgh", "sqlassay-agent-full0000", "else"):
         (root / name).mkdir()
         (root / name / "file").touch()
+    for name in ("sqlassay-mydata00", "sqlassay-agent-mydata00"):
+        (root / name).mkdir()
+        (root / name / "lock").touch()
     (root / "sqlassay-agent-empty000").mkdir()
     (root / "sqlassay-agent-linked00").symlink_to(root / "else")
     for path in root.iterdir():
