@@ -73,8 +73,9 @@ class Snapshot:
     the SQLite adapter. `notes` say what a source could not carry to every engine (views, dropped keys).
     `schema_file` is where the tables are defined, for errors. `functions` are those of the scripts that queries may
     call, as NAME or SCHEMA.NAME: the logins' rights, and so the digest, depend on them. `settings` are what a pack asks
-    of engines, by dialect or for every one; the digest covers them too. With `whole_scripts` an engine's scripts are
-    all it loads.
+    of engines, by dialect or for every one; the digest covers them too, and `visible`: the tables, lower-cased, that
+    predictions may read (None: all), for which engines make a login of their own. With `whole_scripts` an engine's
+    scripts are all it loads.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Snapshot:
     functions: tuple[str, ...] = ()
     settings: Mapping[str, EngineSettings] = field(default_factory=dict)
     whole_scripts: bool = False
+    visible: tuple[str, ...] | None = None
 
     def on(self, dialect: str) -> Snapshot:
         """Return what an engine loads: where its scripts hold all of the data, the tables are for the others."""

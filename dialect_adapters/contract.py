@@ -17,8 +17,12 @@ from cases.verdicts import FailureKind
 
 
 class Role(StrEnum):
-    """Who logs in: READER runs queries, WRITER changes rows, OWNER the schema too, HARNESS is ours."""
+    """Who logs in: READER runs queries, WRITER changes rows, OWNER the schema too, HARNESS is ours.
 
+    GUEST is a reader of the tables that a pack lets predictions see; only a snapshot that limits them has that login.
+    """
+
+    GUEST = "guest"
     READER = "reader"
     WRITER = "writer"
     OWNER = "owner"
@@ -61,13 +65,15 @@ class Pins:
     """Session settings that make two runs give the same bytes; the clock is None where it runs freely.
 
     A clock that is not `clock_required` runs freely where the server cannot be told what to say. `sql_mode` is that of
-    the snapshot, for engines that have one; None is the server's.
+    the snapshot, for engines that have one; None is the server's. `visible` are the tables of a GUEST, lower-cased, for
+    engines that keep no rights of their own.
     """
 
     clock: datetime | None = None
     time_zone: str = "UTC"
     clock_required: bool = True
     sql_mode: str | None = None
+    visible: tuple[str, ...] | None = None
 
     def under(self, settings: EngineSettings) -> Pins:
         """Return the pins of a statement on a snapshot with these settings."""

@@ -92,6 +92,11 @@ class Rules:
                 return frozenset(table.lower() for table in tables)
         return None
 
+    def rights(self, snapshot_id: str) -> frozenset[str] | None:
+        """Return the tables that a prediction's own login has rights on, None where it is the snapshot's reader."""
+        named = self.pack.snapshot(snapshot_id).visible
+        return None if named is None else frozenset(named)
+
 
 @dataclass(frozen=True, slots=True)
 class Desk:

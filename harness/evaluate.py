@@ -310,7 +310,8 @@ def _execute(
     try:
         if case.query_type == "dql":
             level, care = desk.rules.isolation(case), Care.FLAGGED if flags else Care.PLAIN
-            outcome = desk.station.run(snapshot_id, sql, limits, pins, level=level, care=care)
+            visible = desk.rules.rights(snapshot_id)
+            outcome = desk.station.run(snapshot_id, sql, limits, pins, level=level, care=care, visible=visible)
         else:
             outcome = desk.station.change(snapshot_id, plan(case, sql, desk.rules.dialect), limits, pins)
     except GoldBrokenError as error:

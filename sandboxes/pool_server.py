@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cases.errors import SandboxLostError
 from cases.outcome import Failure, Outcome
@@ -53,9 +53,19 @@ class PooledServer:
         self._kept: OrderedDict[str, _Login] = OrderedDict()
 
     def run(
-        self, snapshot_id: str, sql: str, limits: Limits, pins: Pins, *, plain: bool = False, flagged: bool = False
+        self,
+        snapshot_id: str,
+        sql: str,
+        limits: Limits,
+        pins: Pins,
+        *,
+        plain: bool = False,
+        flagged: bool = False,
+        visible: frozenset[str] | None = None,
     ) -> Ran:
         """Run one untrusted statement as the snapshot's reader and look at the state afterwards.
+
+        Where only some tables are `visible`, it runs as the snapshot's guest, who has rights on these alone.
 
         A `plain` one, whose every function is known to change nothing, may run on a kept login that was reset; any
         other gets a login of its own. The engine's mark is asked always; where it moved, and on an engine without
@@ -66,6 +76,9 @@ class PooledServer:
         """
         self.used = True
         database, pins = self._place(snapshot_id, pins)
+        role = Role.READER
+        if visible is not None:
+            role, pins = Role.GUEST, replace(pins, visible=tuple(sorted(visible)))
         self._watch.before(snapshot_id, sql)
         self._agree_on(pins)
         login = self._kept.pop(database, None) if plain else None
@@ -76,7 +89,7 @@ class PooledServer:
             self._keep(database, _Login(session, used + 1))
 
         executed = execute(
-            lambda: self.sandbox.open(database, Role.READER, pins) if login is None else login.session,
+            lambda: self.sandbox.open(database, role, pins) if login is None else login.session,
             sql,
             limits,
             kill=self.sandbox.kill,

@@ -77,8 +77,9 @@ class Station:
         *,
         level: IsolationLevel = "run",
         care: Care = Care.UNKNOWN,
+        visible: frozenset[str] | None = None,
     ) -> Outcome:
-        """Run one untrusted statement as the snapshot's reader and return its outcome.
+        """Run one untrusted statement as the snapshot's reader, or as its guest where some tables alone are `visible`.
 
         A server that the statement tainted (killed at the deadline, lost, out of a resource, or changed) is replaced
         and the outcome kept; a statement that lost its server without being to blame is run again on a fresh one.
@@ -89,7 +90,8 @@ class Station:
 
         def attempt(server: PooledServer) -> Ran:
             """Run it once."""
-            return server.run(snapshot_id, sql, limits, pins, plain=care is Care.PLAIN, flagged=care is Care.FLAGGED)
+            plain, flagged = care is Care.PLAIN, care is Care.FLAGGED
+            return server.run(snapshot_id, sql, limits, pins, plain=plain, flagged=flagged, visible=visible)
 
         return self._tried(attempt, _Wanted(self._image.holding(snapshot_id), self._mode, level))
 

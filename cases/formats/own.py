@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -55,7 +57,10 @@ class OwnFormat:
         document = read_yaml(file)
         header = _header(document)
         snapshots = tuple(
-            build_snapshot(key, model, root, document, header.allowed_functions.get(key, ()))
+            limited(
+                build_snapshot(key, model, root, document, header.allowed_functions.get(key, ())),
+                header.visible.get(key),
+            )
             for key, model in header.snapshots.items()
         )
         _check_header(header, snapshots, document)
@@ -75,6 +80,15 @@ class OwnFormat:
             description=header.description,
             files=_files(header, root, file, predictions),
         )
+
+
+def limited(snapshot: Snapshot, visible: Sequence[str] | None) -> Snapshot:
+    """Return a snapshot whose predictions may read these tables alone (None: all); its logins' rights depend on it."""
+    if visible is None:
+        return snapshot
+    names = tuple(sorted({name.lower() for name in visible}))
+    digest = hashlib.sha256(f"{snapshot.digest}|visible|{'|'.join(names)}".encode()).hexdigest()
+    return replace(snapshot, visible=names, digest=digest)
 
 
 def _header(document: YamlDocument) -> PackHeader:

@@ -120,6 +120,8 @@ def _fill(endpoint: Endpoint, snapshot: Snapshot, loading: Loading) -> tuple[str
         _analyze(connection)
         _logins(connection, database, endpoint.password)
         logins = [login_name(database, role) for role in _RIGHTS]
+        if snapshot.visible is not None:
+            logins.append(_invite(connection, database, snapshot.visible, endpoint.password))
         routines = read_routines(connection, snapshot, database, loading.flavour.dialect)
         entitle_routines(connection, routines, database, logins)
     return tuple(notes)
@@ -150,6 +152,7 @@ def unload(endpoint: Endpoint, databases: Sequence[str]) -> None:
             cursor.execute(f"DROP DATABASE {quoted(database)}")
             for role in _RIGHTS:
                 cursor.execute("DROP USER %s@'%%'", (login_name(database, role),))
+            cursor.execute("DROP USER IF EXISTS %s@'%%'", (login_name(database, Role.GUEST),))
 
 
 _RIGHTS = {
@@ -167,11 +170,24 @@ def _logins(connection: Connection[Cursor], database: str, password: str) -> Non
     for role, rights in _RIGHTS.items():
         login = login_name(database, role)
         with connection.cursor() as cursor:
-            cursor.execute(
-                "CREATE USER %s@'%%' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 30 PASSWORD EXPIRE NEVER",
-                (login, password),
-            )
+            cursor.execute(_CREATE_LOGIN, (login, password))
             cursor.execute(f"GRANT {rights} ON {exact.replace('%', '%%')}.* TO %s@'%%'", (login,))
+
+
+_CREATE_LOGIN = "CREATE USER %s@'%%' IDENTIFIED BY %s WITH MAX_USER_CONNECTIONS 30 PASSWORD EXPIRE NEVER"
+
+
+def _invite(connection: Connection[Cursor], database: str, visible: Sequence[str], password: str) -> str:
+    """Make the login of predictions that may read some tables alone, with rights on these, and return its name."""
+    login = login_name(database, Role.GUEST)
+    with connection.cursor() as cursor:
+        cursor.execute(_CREATE_LOGIN, (login, password))
+        cursor.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = %s", (database,))
+        for (table,) in cursor.fetchall():
+            if str(table).lower() in visible:
+                target = f"{quoted(database)}.{quoted(str(table))}".replace("%", "%%")
+                cursor.execute(f"GRANT SELECT ON {target} TO %s@'%%'", (login,))
+    return login
 
 
 def _tables(connection: Connection[Cursor], snapshot: Snapshot, loading: Loading) -> None:

@@ -176,6 +176,14 @@ def reader_grants(database: str, login: str, schemas: list[str]) -> str:
     return "\n".join(lines)
 
 
+def guest_grants(database: str, login: str, schemas: list[str], relations: list[str]) -> str:
+    """Return what lets a guest into one database: SELECT on the relations named, all quoted."""
+    lines = [f"GRANT CONNECT ON DATABASE {database} TO {login};"]
+    lines += [f"GRANT USAGE ON SCHEMA {schema} TO {login};" for schema in schemas]
+    lines += [f"GRANT SELECT ON {relation} TO {login};" for relation in relations]
+    return "\n".join(lines)
+
+
 _OWN = """
 DO $own$
 DECLARE relation record;

@@ -55,6 +55,11 @@ _SPELLED = (
     "WHERE c.relkind IN ('r', 'v', 'm', 'p', 'f') AND a.attnum > 0 AND NOT a.attisdropped "
     "AND n.nspname NOT IN ('pg_catalog', 'information_schema')"
 )
+_VISIBLE = (
+    "SELECT format('%%I.%%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+    "WHERE c.relkind IN ('r', 'm', 'p', 'v') AND n.nspname NOT IN ('pg_catalog', 'information_schema') "
+    "AND n.nspname !~ '^pg_(toast|temp)' AND lower(c.relname) = ANY (%s) ORDER BY 1"
+)
 _RELATIONS = (
     "SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE c.relkind IN ('r', 'm', 'p') AND n.nspname NOT IN ('pg_catalog', 'information_schema') "
@@ -103,7 +108,11 @@ def _fill(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> tu
             notes += run_script(connection, script)
             _admin(connection, "RESET ALL")
         entitle(connection, database)
-        logins = [_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER)]
+        roles = [Role.READER, Role.WRITER, Role.OWNER]
+        if snapshot.visible is not None:
+            roles.append(Role.GUEST)
+            _invite(connection, database, snapshot.visible, password)
+        logins = [_quoted(login_name(database, role)) for role in roles]
         entitle_routines(connection, read_routines(connection, snapshot), logins)
         _settle(connection)
     return tuple(notes)
@@ -148,6 +157,7 @@ def unload(endpoint: Endpoint, databases: Sequence[str]) -> None:
             _admin(connection, f"DROP DATABASE {_quoted(database)} WITH (FORCE)")
             for role in (Role.READER, Role.WRITER, Role.OWNER):
                 _admin(connection, f"DROP ROLE {_quoted(login_name(database, role))}")
+            _admin(connection, f"DROP ROLE IF EXISTS {_quoted(login_name(database, Role.GUEST))}")
 
 
 def entitle(connection: Connection, database: str) -> None:
@@ -156,6 +166,15 @@ def entitle(connection: Connection, database: str) -> None:
     reader, writer, owner = (_quoted(login_name(database, role)) for role in (Role.READER, Role.WRITER, Role.OWNER))
     _admin(connection, harden.reader_grants(_quoted(database), reader, schemas))
     _admin(connection, harden.writer_grants(_quoted(database), writer, owner, schemas))
+
+
+def _invite(connection: Connection, database: str, visible: Sequence[str], password: str) -> None:
+    """Make the login of predictions that may read some tables alone, with rights on these."""
+    guest = _quoted(login_name(database, Role.GUEST))
+    schemas = [_quoted(str(schema)) for (schema,) in connection.execute(_SCHEMAS).fetchall()]
+    relations = [str(name) for (name,) in connection.execute(_VISIBLE, [list(visible)]).fetchall()]
+    _admin(connection, harden.role(guest, password, reads_only=True))
+    _admin(connection, harden.guest_grants(_quoted(database), guest, schemas, relations))
 
 
 def _settle(connection: Connection) -> None:

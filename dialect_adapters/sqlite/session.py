@@ -51,7 +51,8 @@ class SqliteSession:
         self._begin = ""
         self._sock = _connect(endpoint)
         try:
-            answer = self._ask({"op": "open", "database": database, "role": role.value, "clock": _clock_text(pins)})
+            asked = {"op": "open", "database": database, "role": role.value, "clock": _clock_text(pins)}
+            answer = self._ask(asked if pins.visible is None else {**asked, "visible": list(pins.visible)})
         except StatementError as error:
             self._sock.close()
             raise InfrastructureError(

@@ -119,7 +119,8 @@ def _run(case: Case, sql: str, parsed: ParsedQuery, verdict: GuardVerdict, desk:
     care = Care.FLAGGED if verdict.flags else Care.PLAIN
     pins = rules.pins(case, verdict.flags, parsed)
     level = rules.isolation(case)
-    outcome = desk.station.run(case.snapshot, sql, rules.case_limits(case), pins, level=level, care=care)
+    limits, visible = rules.case_limits(case), rules.rights(case.snapshot)
+    outcome = desk.station.run(case.snapshot, sql, limits, pins, level=level, care=care, visible=visible)
     if not isinstance(outcome, Rows | Failure):
         raise AssertionError("a query leaves no state")  # noqa: TRY004 (a broken promise of ours, no wrong argument)
     return outcome

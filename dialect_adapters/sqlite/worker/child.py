@@ -51,10 +51,13 @@ def text_or_bytes(raw: bytes) -> str | bytes:
         return raw
 
 
-def open_database(path: Path, *, role: str, shared: bool, clock: str | None, heap: int) -> Opened:
+def open_database(
+    path: Path, *, role: str, shared: bool, clock: str | None, heap: int, visible: frozenset[str] | None = None
+) -> Opened:
     """Open one database file with every limit and policy of the session's role set.
 
-    Only a writer may write; a reader's file is immutable, unless it is `shared` with writers.
+    Only a writer may write; a reader's file is immutable, unless it is `shared` with writers. A guest reads the
+    `visible` tables, and what lies under the views among them.
     """
     writes = role in WRITERS
     db = connect(path, "rw" if writes else "ro" if shared else "ro&immutable=1")
@@ -74,6 +77,13 @@ def open_database(path: Path, *, role: str, shared: bool, clock: str | None, hea
     for table in (*TABLE_FUNCTIONS, *virtual, *((CHECK_TABLE,) if role == "owner" else ())):
         connect_virtual_table(db, table)
     policy = policy_of(db, role, tables)
+    if visible is not None and isinstance(policy, ReaderPolicy):
+        kept = tuple(
+            f"{str(name).lower()}_" for name, is_virtual in schema if is_virtual and str(name).lower() in visible
+        )
+        hidden = frozenset(name for name in tables - visible if not (kept and name.startswith(kept)))
+        policy.hide(hidden, *under_views(db, visible))
+        db.set_authorizer(policy)
     db.set_authorizer(policy)
     return db, policy
 
@@ -91,6 +101,26 @@ def connect_virtual_table(db: sqlite3.Connection, table: str) -> None:
     """Make a virtual table known to the connection; its first use declares it, which the authorizer would deny."""
     with contextlib.suppress(sqlite3.Error):  # a module this library lacks: the statement itself will say so
         db.execute(f"SELECT 1 FROM {table} LIMIT 0")  # noqa: S608 - a listed module, or a quoted name of the schema
+
+
+def under_views(db: sqlite3.Connection, visible: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the tables that the visible views read, as the library itself asks for them, and these views' names."""
+    found: set[str] = set()
+
+    def seen(action: int, first: str | None, *_: object) -> int:
+        """Note each table that is read."""
+        if action == sqlite3.SQLITE_READ and first:
+            found.add(first.lower())
+        return sqlite3.SQLITE_OK
+
+    names = [str(name) for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'view'")]
+    views = [name for name in names if name.lower() in visible]
+    db.set_authorizer(seen)
+    for name in views:
+        quoted = '"' + name.replace('"', '""') + '"'
+        with contextlib.suppress(sqlite3.Error):  # a view over what is gone: the statement itself will say so
+            db.execute(f"EXPLAIN SELECT * FROM {quoted}")  # noqa: S608 - a quoted name of the schema
+    return frozenset(found), frozenset(name.lower() for name in views)
 
 
 def state_of(path: Path) -> str:

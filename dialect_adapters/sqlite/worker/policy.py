@@ -197,13 +197,23 @@ class ReaderPolicy:
     def __init__(self, tables: frozenset[str]) -> None:
         """Remember the database's own tables and views, lower-cased."""
         self.tables = tables
+        self.hidden: frozenset[str] = frozenset()
+        self.beneath: frozenset[str] = frozenset()
+        self.views: frozenset[str] = frozenset()
 
-    def __call__(self, action: int, first: str | None, second: str | None, database: str | None, _: object) -> int:
+    def hide(self, hidden: frozenset[str], beneath: frozenset[str], views: frozenset[str]) -> None:
+        """Deny some tables, but for those `beneath` these views where the library says that one of them asks."""
+        self.hidden, self.beneath, self.views = hidden, beneath, views
+
+    def __call__(self, action: int, first: str | None, second: str | None, database: str | None, inner: object) -> int:
         """Return whether one action may be compiled; everything not listed is denied."""
         if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS:
             return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_READ and (first or "").lower() in self.hidden:
+            allowed = (first or "").lower() in self.beneath and str(inner).lower() in self.views
+            return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
         if action == sqlite3.SQLITE_READ and self.readable((first or "").lower(), second or "", database):
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_PRAGMA and readable_pragma((first or "").lower(), bare=second is None):

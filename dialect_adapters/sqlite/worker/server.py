@@ -154,7 +154,10 @@ class Server:
                 recover(path)
             limit_process(self.memory, room(path.parent) if role in WRITERS else 0)
             heap, clock = self.memory * 2 // 3, request.get("clock")
-            opened = partial(open_database, path, role=role, shared=self.writable, clock=clock, heap=heap)
+            visible = frozenset(map(str, request["visible"])) if role == "guest" else None
+            opened = partial(
+                open_database, path, role=role, shared=self.writable, clock=clock, heap=heap, visible=visible
+            )
             own = Child(conn, report, path, opened)
             send(conn, {"token": token})
             own.serve()

@@ -13,7 +13,7 @@ ENFORCED = 0x464B4F4E
 """The application id of a database whose references hold for writers; SQLite enforces none unless it is told to."""
 
 WRITERS = ("writer", "owner")
-ROLES = ("reader", "harness", *WRITERS)
+ROLES = ("reader", "guest", "harness", *WRITERS)
 ROW_CHANGES = frozenset([sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE])
 NEW_RELATIONS = frozenset([sqlite3.SQLITE_CREATE_TABLE, sqlite3.SQLITE_CREATE_VIEW])
 DROPPED_RELATIONS = frozenset([sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_VIEW])
