@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date, time
+from decimal import Decimal
+from typing import cast
+from uuid import UUID
 
 from cases.policy import Policy
-from cases.relation import Relation
+from cases.relation import FarTemporal, Json, Relation
 from harness.compare.cells import brief
 from harness.compare.columns import KNOWN_OF_NONE, Constants, compared, ignored_notes
 from harness.compare.joint import Joint, Table
@@ -18,8 +24,9 @@ from harness.compare.rows import RowJudge, RowVerdict
 from harness.results.verdicts import Comparison, Difference
 
 _LOOSER_CELLS = 60_000
-_NEIGHBOURS = 100
+_CELLS_COMPARED = 600_000
 _NAMED = 3
+_SHOWN = 60
 _STEPS = 100_000
 _LOOSER_STEPS = 20_000
 
@@ -31,7 +38,7 @@ _REASONS = {
     "row_count": "the numbers of rows differ",
     "row_order": "the rows are the same but stand in another order",
     "tolerance": "no one-to-one pairing of rows lies within the tolerance",
-    "joint_columns": "no single column permutation fits all rows",
+    "joint_columns": "rows differ in whatever order the columns are taken",
     "names": "the column names do not agree",
     "empty": "both results are empty",
     "truncated": "a cut result proves nothing",
@@ -101,7 +108,8 @@ def _reason(gold: Relation, pred: Relation, policy: Policy, found: Judgement, co
     """Say in one line why the verdict is what it is."""
     if found.rule == "columns":
         ours, theirs = len(compared(gold, policy)), len(compared(pred, policy))
-        return f"the gold has {ours} columns, the prediction {theirs}" + " to compare" * bool(policy.ignore_columns)
+        said = f"the gold has {ours} columns, the prediction {theirs}" + " to compare" * bool(policy.ignore_columns)
+        return said + _columns_missing(gold, pred, policy)
     if found.rule == "extra_columns":
         ours, theirs, most = len(compared(gold, policy)), len(compared(pred, policy)), policy.max_extra_columns
         return f"the gold has {ours} columns, the prediction {theirs}: more than {most} beside them (max_extra_columns)"
@@ -114,6 +122,21 @@ def _reason(gold: Relation, pred: Relation, policy: Policy, found: Judgement, co
     if found.verdict == "match" and found.rule in _MATCHES:
         return _MATCHES[found.rule]
     return _REASONS.get(found.rule, found.rule)
+
+
+def _columns_missing(gold: Relation, pred: Relation, policy: Policy) -> str:
+    """Name the gold columns of which the prediction has none with the same name or the same values."""
+    kept, offered = compared(gold, policy), compared(pred, policy)
+    if len(kept) <= len(offered) or len(gold.rows) * len(kept) > _CELLS_COMPARED:
+        return ""
+    names = {pred.columns[place].name.casefold() for place in offered}
+    held = column_edges(gold, pred, kept, policy) if gold.rows else [[] for _ in kept]
+    absent = [
+        repr(gold.columns[place].name)
+        for place, faced in zip(kept, held, strict=True)
+        if not faced and gold.columns[place].name.casefold() not in names
+    ]
+    return f"; it has none like {', '.join(absent)}" if absent else ""
 
 
 def _faced(kept: tuple[int, ...], mapping: Mapping | None, width: int) -> tuple[int | None, ...]:
@@ -141,7 +164,8 @@ def _with_rows(gold: Relation, pred: Relation, policy: Policy, found: Judgement,
         return comparison
     in_order = rows.rule == "row_order"
     first = _first(gold, pred, pairs, rows, kept)
-    reason = comparison.reason + _cells_said(first, gold, mapping, kept)
+    summed = "" if in_order else _columns_said(gold, pred, pairs, rows, kept, mapping)
+    reason = comparison.reason + _cells_said(first, gold, mapping, kept) + summed
     return replace(
         comparison,
         missing=0 if in_order else len(rows.missing),
@@ -182,25 +206,77 @@ def _first(
     if rows.rule == "row_order" and rows.extra:
         index = rows.extra[0]
         ours = gold.rows[index] if index < len(gold.rows) else None
-        cells = (
-            tuple(c for c, a, b in zip(kept, pairs.gold[index], pairs.pred[index], strict=True) if a != b)
-            if ours
-            else ()
-        )
-        return Difference(index, ours, pred.rows[index], cells)
+        return Difference(index, ours, pred.rows[index], _differing(pairs, index, index, kept) if ours else ())
     if not rows.missing:
         return Difference(rows.extra[0], None, pred.rows[rows.extra[0]]) if rows.extra else None
     index = rows.missing[0]
     key = pairs.gold[index]
     near = max(
-        rows.extra[:_NEIGHBOURS],
+        rows.extra[: _CELLS_COMPARED // max(1, len(kept))],
         key=lambda other: sum(a == b for a, b in zip(key, pairs.pred[other], strict=True)),
         default=None,
     )
     if near is None:
         return Difference(index, gold.rows[index], None)
-    cells = tuple(c for c, a, b in zip(kept, key, pairs.pred[near], strict=True) if a != b)
-    return Difference(index, gold.rows[index], pred.rows[near], cells)
+    return Difference(index, gold.rows[index], pred.rows[near], _differing(pairs, index, near, kept))
+
+
+def _differing(pairs: RowJudge, ours: int, theirs: int, kept: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the gold columns in which two rows differ as cells, where their keys alone do not tell too."""
+    return tuple(column for place, column in enumerate(kept) if not pairs.same(ours, theirs, (place,)))
+
+
+def _columns_said(
+    gold: Relation, pred: Relation, pairs: RowJudge, rows: RowVerdict, kept: tuple[int, ...], mapping: Mapping
+) -> str:
+    """Say in which columns the rows left over differ, aligned by those that hold the same values; "" if unclear."""
+    missing, extra = rows.missing, rows.extra
+    if len(missing) < 2 or len(missing) != len(extra) or len(missing) * len(kept) > _CELLS_COMPARED:
+        return ""
+    agree = [
+        place
+        for place in range(len(kept))
+        if Counter(pairs.gold[i][place] for i in missing) == Counter(pairs.pred[k][place] for k in extra)
+    ]
+    ours = {tuple(pairs.gold[i][place] for place in agree): i for i in missing}
+    theirs = {tuple(pairs.pred[k][place] for place in agree): k for k in extra}
+    if not agree or len(agree) == len(kept) or len(ours) != len(missing) or ours.keys() != theirs.keys():
+        return ""
+    counts: list[str] = []
+    for place in range(len(kept)):
+        if place in agree:
+            continue
+        differing = [(i, theirs[key]) for key, i in ours.items() if not pairs.same(i, theirs[key], (place,))]
+        cells = [(gold.rows[i][kept[place]], pred.rows[k][mapping[place]]) for i, k in differing]
+        if cells:
+            name = gold.columns[kept[place]].name
+            counts.append(f"{name!r} in {len(cells)} of {len(missing)}{_pattern(cells)}")
+    by = ", ".join(repr(gold.columns[kept[place]].name) for place in agree[:_NAMED])
+    return f"; aligned by {by}, the rows left over differ in {', '.join(counts)}" if counts else ""
+
+
+def _pattern(cells: Sequence[tuple[object, object]]) -> str:
+    """Say by what numbers differ: one factor or one distance for all, else the largest distance."""
+    if not all(_is_number(a) and _is_number(b) for a, b in cells):
+        return ""
+    pairs = [(float(cast(float, a)), float(cast(float, b))) for a, b in cells]
+    factors = [b / a for a, b in pairs if a]
+    if len(factors) == len(pairs) and max(factors) - min(factors) <= 1e-9 * abs(factors[0]):
+        return f" (×{factors[0]:.6g})"
+    gaps = [b - a for a, b in pairs]
+    if max(gaps) - min(gaps) <= 1e-9 * abs(gaps[0]):
+        return f" ({gaps[0]:+.6g})"
+    return f" (by up to {max(map(abs, gaps)):.6g})"
+
+
+def _is_number(cell: object) -> bool:
+    """Tell whether a cell is a finite number of a size that a float holds."""
+    if isinstance(cell, bool) or not isinstance(cell, int | float | Decimal):
+        return False
+    try:
+        return math.isfinite(float(cell))
+    except (OverflowError, ValueError):
+        return False
 
 
 def _cells_said(first: Difference | None, gold: Relation, mapping: Mapping, kept: tuple[int, ...]) -> str:
@@ -209,12 +285,38 @@ def _cells_said(first: Difference | None, gold: Relation, mapping: Mapping, kept
         return ""
     if first.gold is None or first.predicted is None:
         side, row = ("extra", first.predicted) if first.gold is None else ("missing", first.gold)
-        return f"; first {side} row {first.index}: {brief(row)}"
+        return f"; first {side} row {first.index}: ({', '.join(map(literal, row or ()))})"
     if not first.cells:
         return ""
     column = first.cells[0]
     ours, theirs = first.gold[column], first.predicted[mapping[kept.index(column)]]
-    return f"; row {first.index}, column {gold.columns[column].name!r}: {brief(ours)} is not {brief(theirs)}"
+    at = _from(ours, theirs)
+    said = f"{literal(ours, at)} is not {literal(theirs, at)}"
+    return f"; row {first.index}, column {gold.columns[column].name!r}: {said}"
+
+
+def literal(cell: object, start: int = 0) -> str:
+    """Return a value about as SQL writes it, a text from `start` on; what cannot be seen is escaped."""
+    if cell is None:
+        return "NULL"
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, str):
+        quoted = brief(cell[start:], limit=_SHOWN)
+        return quoted if not start else f"{quoted[0]}…{quoted[1:]}"
+    if isinstance(cell, Decimal | date | time | UUID):
+        return str(cell)
+    if isinstance(cell, Json | FarTemporal):
+        return brief(cell.text, limit=_SHOWN)
+    return f"X'{cell[:_SHOWN].hex()}'" if isinstance(cell, bytes) else brief(cell, limit=_SHOWN)
+
+
+def _from(ours: object, theirs: object) -> int:
+    """Return where two long texts are shown from, so that their first difference is seen."""
+    if not isinstance(ours, str) or not isinstance(theirs, str):
+        return 0
+    same = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
+    return max(0, same - _SHOWN // 4) if same > _SHOWN // 2 else 0
 
 
 def looser_policy(

@@ -147,12 +147,12 @@ class RowJudge:
         extra: list[int] = []
         for ours, theirs, columns in self._loose_classes(gold, pred, 0):
             self._budget.spend(len(ours) * len(theirs))
-            equal = {(i, k) for i in ours for k in theirs if self._same(i, k, columns)}
+            equal = {(i, k) for i in ours for k in theirs if self.same(i, k, columns)}
             missing += [i for i in ours if not any((i, k) in equal for k in theirs)]
             extra += [k for k in theirs if not any((i, k) in equal for i in ours)]
         return tuple(missing), tuple(extra)
 
-    def _same(self, ours: int, theirs: int, columns: list[int]) -> bool:
+    def same(self, ours: int, theirs: int, columns: Sequence[int]) -> bool:
         """Tell whether two rows are equal in these columns."""
         aligned = self._aligned
         for column in columns:
