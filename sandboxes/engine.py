@@ -34,7 +34,8 @@ _OWNERS = {
 def ensure_engine(policy: EnginePolicy, notice: Notice) -> None:
     """Return once a container engine answers, installing and starting one where policy and machine allow.
 
-    `auto` asks only on a terminal, `ask` always needs one, `none` never changes the machine.
+    `auto` asks on a terminal; without one it changes the machine for CI and for make alone. `ask` always needs one,
+    `none` never changes it.
 
     Raises:
         EngineUnavailableError: none answers and none may be started, with one line of what to do.
@@ -75,10 +76,15 @@ def _refuse_unless_allowed(policy: EnginePolicy, fault: EngineUnavailableError) 
     if os.geteuid() != 0:
         raise EngineUnavailableError(fault.message, remedy="Start Docker, or run `make engine` as root")
     interactive = sys.stdin is not None and sys.stdin.isatty()
-    if not interactive and policy == "ask":
+    if not interactive and (policy == "ask" or not _meant()):
         raise EngineUnavailableError(fault.message, remedy="Run `make engine ENGINE=auto`, or answer on a terminal")
     if interactive and not _agreed():
         raise EngineUnavailableError(fault.message, remedy="Start Docker yourself, or agree next time")
+
+
+def _meant() -> bool:
+    """Return whether whoever runs us without a terminal said that a machine may be changed: CI does, and make."""
+    return any(os.environ.get(name) for name in ("CI", "MAKELEVEL"))
 
 
 def _agreed() -> bool:

@@ -29,6 +29,8 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """A Debian machine without an engine, as root, no terminal; the list records what would be done."""
     done: list[str] = []
     monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.delenv("MAKELEVEL", raising=False)
+    monkeypatch.setenv("CI", "true")
     monkeypatch.setattr(engine, "_unavailable", lambda: None if "start" in done else DOWN)
     monkeypatch.setattr(engine, "_start", lambda log: done.append("start"))
     monkeypatch.setattr(engine, "_running_daemon", lambda: None)
@@ -47,6 +49,22 @@ def test_auto_installs_and_starts_where_nobody_can_be_asked(bare: list[str]) -> 
     engine.ensure_engine("auto", said.append)
     assert bare == ["docker.io", "iptables", "mmdebstrap", "start"]
     assert [line.split()[0] for line in said] == ["installing", "starting", "the"]
+
+
+@pytest.mark.parametrize(("name", "value", "started"), [("MAKELEVEL", "1", True), ("CI", "1", True), ("CI", "", False)])
+def test_without_a_terminal_only_ci_and_make_change_a_machine(
+    bare: list[str], monkeypatch: pytest.MonkeyPatch, name: str, value: str, *, started: bool
+) -> None:
+    """A script of root's that did not ask for an engine gets none installed: the error says how to ask."""
+    monkeypatch.delenv("CI")
+    monkeypatch.setenv(name, value)
+    if started:
+        engine.ensure_engine("auto", lambda line: None)
+    else:
+        with pytest.raises(EngineUnavailableError) as caught:
+            engine.ensure_engine("auto", lambda line: None)
+        assert caught.value.remedy == "Run `make engine ENGINE=auto`, or answer on a terminal"
+    assert ("start" in bare) is started
 
 
 def test_an_engine_that_answers_is_left_alone(bare: list[str]) -> None:
