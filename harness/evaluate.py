@@ -10,6 +10,7 @@ from cases.case import Case, Prediction
 from cases.catalog import Catalog
 from cases.errors import GoldBrokenError, InfrastructureError, ParserLostError, RunEndsError
 from cases.outcome import Failure, Outcome
+from cases.policy import Policy
 from cases.presets import case_policy
 from cases.verdicts import FailureKind, Verdict
 from harness.against import closest, lost
@@ -91,11 +92,12 @@ def evaluate(
     `infrastructure` and are never scored as the agent's.
     """
     policy = case_policy(desk.rules.policy, case)
-    answer, prediction = _answered(prediction, desk)
+    answer, prediction = _answered(prediction, policy, desk)
     read = _read(case, prediction, gold, desk)
     ran = _run(case, prediction, gold, read, answer, desk)
     place, decision = read.route.snapshot or case.snapshot, ran.decision
     best, execution = closest(case, gold, ran.outcome, policy, place, desk, read.parsed)
+    execution = _as_spider_runs(case, prediction, gold, execution, policy, desk)
     if not case.gold:
         execution, decision = _alone(place, ran.outcome, decision)
     verdict, reason = decision or _compared(gold, execution)
@@ -128,12 +130,47 @@ def evaluate(
     return Judged(shown, scores, read.seconds, ran.seconds, masks)
 
 
-def _answered(prediction: Prediction | None, desk: Desk) -> tuple[Answer | None, Prediction | None]:
+def _answered(prediction: Prediction | None, policy: Policy, desk: Desk) -> tuple[Answer | None, Prediction | None]:
     """Return how the agent's text reads as SQL, None without any, and the prediction with that SQL for its text."""
     if prediction is None or not (prediction.sql or "").strip():
         return None, prediction
     answer = read_answer(prediction.sql or "", desk.rules.grammar)
+    if policy.peer == _SPIDER and answer.sql is not None and _joined(answer.sql) != answer.sql:
+        given = answer.text if answer.text is not None else answer.sql
+        answer = replace(answer, sql=_joined(answer.sql), rules=(*answer.rules, "spider_operators"), text=given)
     return answer, prediction.model_copy(update={"sql": answer.sql}) if answer.text is not None else prediction
+
+
+_SPIDER = "spider"
+
+
+def _joined(sql: str) -> str:
+    """Return a text as Spider's script runs it: operators written with a blank in them are joined, also in literals."""
+    return sql.replace("> =", ">=").replace("< =", "<=").replace("! =", "!=")
+
+
+def _as_spider_runs(
+    case: Case,
+    prediction: Prediction | None,
+    gold: Sequence[GoldAnswer],
+    execution: Execution | None,
+    policy: Policy,
+    desk: Desk,
+) -> Execution | None:
+    """Return the execution with Spider's comparison, where a metric needs it, of the text as its script runs it."""
+    sql = prediction.sql if prediction is not None else None
+    if execution is None or prediction is None or sql is None or _joined(sql) == sql or case.query_type != "dql":
+        return execution
+    if _SPIDER not in dict(desk.rules.others):
+        return execution
+    twin = prediction.model_copy(update={"sql": _joined(sql)})
+    read = _read(case, twin, gold, desk)
+    ran = _run(case, twin, gold, read, None, desk)
+    place = read.route.snapshot or case.snapshot
+    _, found = closest(case, gold, ran.outcome, policy, place, desk, read.parsed)
+    said = dict(found.others).get(_SPIDER) if found is not None else None
+    others = {name: each for name, each in execution.others if name != _SPIDER} | ({_SPIDER: said} if said else {})
+    return replace(execution, others=tuple(others.items()))
 
 
 def _read(case: Case, prediction: Prediction | None, gold: Sequence[GoldAnswer], desk: Desk) -> _Read:

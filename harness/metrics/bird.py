@@ -28,9 +28,9 @@ def under(preset: str) -> Callable[[Evidence, Ask | None], Score]:
         if missing is not None:
             return missing
         execution = last(evidence)
-        if execution is None or execution.comparison is None:
+        comparison = dict(execution.others).get(preset) if execution is not None else None
+        if comparison is None and (execution is None or execution.comparison is None):
             return Score(0.0, evidence.reason)
-        comparison = dict(execution.others).get(preset)
         if comparison is None or comparison.verdict == "undecided":
             return Score(None, f"not compared under {preset}" if comparison is None else comparison.reason)
         return Score(float(comparison.verdict == "match"), comparison.reason)

@@ -75,6 +75,7 @@ def pack(tmp_path: Path) -> Path:
     pairs = [_pair(rng) for _ in range(_CASES)]
     reported = "SELECT id FROM t WHERE id IN (SELECT id FROM t ORDER BY id LIMIT 3)"
     pairs.append(([reported], "SELECT id FROM t WHERE id <= 3 ORDER BY id DESC"))
+    pairs.append((["SELECT id FROM t WHERE x >= 2"], "SELECT id FROM t WHERE x > = 2"))
     cases = [{"id": str(n), "question": "?", "gold": {"sqlite": golds}} for n, (golds, _) in enumerate(pairs)]
     predictions = [{"case_id": str(n), "sql": sql} for n, (_, sql) in enumerate(pairs)]
     (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
@@ -91,7 +92,7 @@ def test_a_metric_under_a_policy_is_the_run_under_that_policy(cli, pack):
     assert ran.code == 0, ran.out + ran.err
     for policy, metric in {**_METRICS, "strict": "strict_execution_accuracy"}.items():
         under = cli("run", str(pack), *common, "--policy", policy, "--metrics", "execution_accuracy", name=policy)
-        assert len(under.verdicts) == _CASES + 1
+        assert len(under.verdicts) == _CASES + 2
         assert {"match", "mismatch"} <= set(under.verdicts.values())
         expected = {"match": 1.0, "undecided": None if policy in _PEERS else 0.0}
         apart = {
@@ -100,7 +101,15 @@ def test_a_metric_under_a_policy_is_the_run_under_that_policy(cli, pack):
             if _as_one(result["scores"][metric]["value"]) != expected.get(under.verdicts[result["case_id"]], 0.0)
         }
         assert apart == set(), policy
-    assert ran.results[-1]["scores"]["spider.execution_accuracy"]["value"] == 0.0
+    reported, spaced = ran.results[-2:]
+    assert reported["scores"]["spider.execution_accuracy"]["value"] == 0.0
+    # Spider's script joins `> =` before it runs a text; to every other rule it is an error.
+    assert spaced["verdict"] == "error"
+    assert {name: spaced["scores"][name]["value"] for name in _METRICS.values()} == {
+        "bird.execution_accuracy": 0.0,
+        "spider.execution_accuracy": 1.0,
+        "evalbench.set_match": 0.0,
+    }
 
 
 def _as_one(value: float | None) -> float | None:
