@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
+import time
 from importlib import import_module
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -32,6 +34,10 @@ COMMANDS = {
     "doctor": "Say what works on this machine and how to fix what does not.",
     "clean": "Remove sandboxes that dead runs left behind.",
 }
+
+
+REMOVAL_SECONDS = 15.0
+"""How long the removal of sandboxes is not interrupted once more."""
 
 
 def module_of(command: str) -> str:
@@ -106,17 +112,33 @@ def _log_to_stderr(verbose: int, *, as_json: bool) -> None:
 _INTERRUPTED = "INTERRUPTED: a run keeps what it had finished; `sqlassay resume FOLDER` goes on with it (exit 130)"
 
 
-def _interrupted(_number: int, _frame: FrameType | None) -> NoReturn:
-    """Make SIGTERM and SIGHUP end a command as Ctrl-C does: sandboxes removed, finished cases kept."""
-    raise KeyboardInterrupt
+class Interrupts:
+    """Ends a command at the first signal, sandboxes removed and finished cases kept, whichever of three it was.
+
+    Others that follow at once, as from a person who presses Ctrl-C again, would break the removal off half-way: they
+    are answered by a line. One that comes later ends the command wherever it is.
+    """
+
+    def __init__(self) -> None:
+        """Have heard none."""
+        self._first: float | None = None
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        """Take one signal."""
+        now = time.monotonic()
+        if self._first is None or now - self._first > REMOVAL_SECONDS:
+            self._first = now
+            raise KeyboardInterrupt
+        os.write(2, b"INTERRUPTED already: removing what was started, a moment more\n")
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with the command's exit code; given arguments, keep the streams."""
     if arguments is None:
         prepare()
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, _interrupted)
+    interrupts = Interrupts()
+    for name in (signal.SIGTERM, signal.SIGHUP, *((signal.SIGINT,) if arguments is None else ())):
+        signal.signal(name, interrupts)
     sys.exit(_run(sys.argv[1:] if arguments is None else arguments))
 
 
