@@ -22,21 +22,34 @@ _MARKS = (
     ("mysql", re.compile(rb"(?m)^-- MySQL dump ")),
     ("sqlite", re.compile(rb"\A\s*(PRAGMA foreign_keys=OFF;\s*)?BEGIN TRANSACTION;")),
 )
+_HABITS = (
+    ("mysql", re.compile(rb"(?i)`\w+`|\bENGINE\s*=|\bAUTO_INCREMENT\b")),
+    (
+        "postgres",
+        re.compile(rb"(?i)\bpublic\.\w|\bFROM stdin\b|\bSERIAL\b|::\w|\bCREATE SCHEMA\b|\bTIMESTAMPTZ\b|\bjsonb\b"),
+    ),
+    ("sqlite", re.compile(rb"(?i)\bAUTOINCREMENT\b|\bPRAGMA\b|\bWITHOUT ROWID\b")),
+)
+"""What a script without a tool's head is known by: words of one engine alone."""
 _TABLE = re.compile(r"(?im)^\s*CREATE TABLE (?:IF NOT EXISTS )?([^\s(]+(?:\s*\.\s*[^\s(]+)?)")
 
 
 class Script:
     """Takes a dump as a script of its own engine."""
 
-    name = "a dump of pg_dump (plain, -Fc, -Ft), mysqldump, mariadb-dump or SQLite's .dump, also .gz"
+    name = "a dump of pg_dump (plain, -Fc, -Ft), mysqldump, mariadb-dump or SQLite's .dump, or a .sql script, also .gz"
 
     def recognises(self, source: str) -> bool:
-        """Return whether the file begins as one of these dumps does."""
-        return _dialect(Path(source)) is not None
+        """Return whether the file begins as one of these dumps does, or is called a script."""
+        return _dialect(Path(source)) is not None or _is_script(Path(source))
 
     def speaks(self, source: str) -> str:
-        """Return the dialect of the tool that wrote the dump."""
-        return _dialect(Path(source)) or "sqlite"
+        """Return the dialect of the tool that wrote the dump, or whose words the script has.
+
+        Raises:
+            InputError: it has the words of no engine, or of several.
+        """
+        return _spoken(Path(source))[0]
 
     def take(self, source: str, folder: Path, *, tables: tuple[str, ...] = ()) -> Taken:
         """Copy the dump as it is: scripts are read in all of these forms.
@@ -45,16 +58,36 @@ class Script:
             InputError: an unreadable file, one without tables, or tables named: a dump is taken whole.
         """
         path = Path(source)
-        dialect = _dialect(path)
+        dialect, note = _spoken(path)
         if tables:
             raise InputError("a dump is taken whole", field="--tables", remedy="Leave --tables out")
-        if dialect is None:
-            raise InputError("not a dump that is known here", file=path, remedy="Name the file that the tool wrote")
         names = tuple(dict.fromkeys(_TABLE.findall(script_text(path))))
         if not names:
             raise InputError("the dump makes no table", file=path, remedy="Dump schema and data, not the data alone")
         shutil.copyfile(path, folder / "data.sql")
-        return Taken(dialect, {"scripts": {dialect: ["data.sql"]}}, names)
+        return Taken(dialect, {"scripts": {dialect: ["data.sql"]}}, names, notes=(note,) if note else ())
+
+
+def _is_script(path: Path) -> bool:
+    """Return whether a file's name says that it holds SQL."""
+    return path.name.lower().endswith((".sql", ".sql.gz")) and asks(path.is_file)
+
+
+def _spoken(path: Path) -> tuple[str, str]:
+    """Return a script's dialect, and a note where it was guessed.
+
+    Raises: InputError for one that has the words of no engine, or of several.
+    """
+    headed = _dialect(path)
+    if headed is not None:
+        return headed, ""
+    text = script_text(path).encode()
+    found = [dialect for dialect, habit in _HABITS if habit.search(text)]
+    if len(found) != 1:
+        what = f"it may be {' or '.join(found)}" if found else "it has the words of no engine alone"
+        remedy = "Name it in a pack: snapshots: {data: {scripts: {DIALECT: [FILE]}}}"
+        raise InputError(f"no tool's head says whose SQL this is, and {what}", file=path, remedy=remedy)
+    return found[0], f"{path.name} is read as {found[0]}, by its words"
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -187,6 +187,28 @@ def test_a_folder_of_csv_is_taken_by_what_its_columns_spell(tmp_path: Path) -> N
         write_plan(plan_pack(str(tmp_path / "files")), tmp_path / "other")
 
 
+@pytest.mark.parametrize(
+    ("text", "dialect"),
+    [
+        ("CREATE TABLE public.t (n int);", "postgres"),
+        ("CREATE TABLE t (n SERIAL);", "postgres"),
+        ("CREATE TABLE `t` (n int) ENGINE=InnoDB;", "mysql"),
+        ("CREATE TABLE t (n INTEGER PRIMARY KEY AUTOINCREMENT);", "sqlite"),
+        ("CREATE TABLE t (n int);", None),
+        ("CREATE TABLE `t` (n int); INSERT INTO t SELECT 1::int;", None),
+    ],
+)
+def test_a_script_without_a_head_is_known_by_its_words(tmp_path: Path, text: str, dialect: str | None) -> None:
+    """The guess is told; the words of no engine, or of two, are refused with the way to say it."""
+    (tmp_path / "s.sql").write_text(f"{text}\n")
+    if dialect is None:
+        with pytest.raises(InputError, match="no tool's head says whose SQL this is.*scripts: "):
+            plan_pack(str(tmp_path / "s.sql"))
+        return
+    taken = write_plan(plan_pack(str(tmp_path / "s.sql")), tmp_path / "new").taken
+    assert (taken.dialect, taken.notes) == (dialect, (f"s.sql is read as {dialect}, by its words",))
+
+
 def test_gold_is_of_the_source_unless_somebody_says(tmp_path: Path) -> None:
     """A plain column of SQL is written in the source's dialect, in the one named, or in that of its column's name."""
     (tmp_path / "pg.sql").write_text(DUMPS["pg.sql"][1])
