@@ -30,6 +30,8 @@ class DuckdbTelling:
     trims_letters = True
     counts_from_end = True
     moment_text = True
+    plain_arms = False
+    deviations = True
     folds_all = True
 
     def day(self, value: str) -> str:

@@ -24,6 +24,8 @@ class MysqlTelling:
     trims_letters = False
     counts_from_end = False
     moment_text = False
+    plain_arms = False
+    deviations = True
     folds_all = True
 
     def day(self, value: str) -> str:

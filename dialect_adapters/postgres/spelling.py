@@ -114,8 +114,8 @@ class PostgresSpelling:
         return f"({' || '.join(values)})"
 
     def any_value(self, value: str) -> str:
-        """Return some row's value."""
-        return f"ANY_VALUE({value})"
+        """Return some row's value; ANY_VALUE() came with Postgres 16."""
+        return f"(ARRAY_AGG({value}))[1]"
 
     def first(self, value: str, _form: Form, /, keys: Sequence[str]) -> str:
         """Return the value of the first row by the keys."""

@@ -23,6 +23,8 @@ class PostgresTelling:
     trims_letters = True
     counts_from_end = True
     moment_text = True
+    plain_arms = False
+    deviations = True
     folds_all = True
 
     def day(self, value: str) -> str:

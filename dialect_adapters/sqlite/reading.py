@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from sqlglot import exp, parse
@@ -110,7 +110,8 @@ def _with_ctes(node: exp.Expr, scope: Scope) -> Scope:
         if clause.args.get("recursive") and isinstance(body, exp.SetOperation):
             first = _query(body.left.copy(), Scope(None, tables))
             tables[cte.alias.lower()] = _renamed(first, names)
-        tables[cte.alias.lower()] = _renamed(_query(body, Scope(None, tables)), names)
+        columns = _query(body, Scope(None, tables))
+        tables[cte.alias.lower()] = _renamed(columns, names) if names else _named_apart(body, columns)
     return Scope(scope.outer, tables)
 
 
@@ -119,6 +120,29 @@ def _renamed(columns: Sequence[ColumnFacts], names: Sequence[str]) -> tuple[Colu
     if not names:
         return tuple(columns)
     return tuple(ColumnFacts(name, one.typed, one.form) for name, one in zip(names, columns, strict=False))
+
+
+def _named_apart(query: exp.Expr, columns: Sequence[ColumnFacts]) -> tuple[ColumnFacts, ...]:
+    """Return the columns of a query within another one, each with a name of its own, as SQLite names them: id, id:1."""
+    taken: set[str] = set()
+    made = []
+    for place, column in enumerate(columns, 1):
+        name, number = column.name or f"column{place}", 0
+        while name.lower() in taken:
+            number += 1
+            name = f"{column.name or f'column{place}'}:{number}"
+        taken.add(name.lower())
+        made.append(replace(column, name=name))
+    select = query
+    while isinstance(select, (exp.SetOperation, exp.Subquery)):
+        select = select.this
+    if isinstance(select, exp.Select) and len(select.expressions) == len(made):
+        for place, (column, one) in enumerate(zip(columns, made, strict=True)):
+            if one.name != column.name:
+                given = select.expressions[place]
+                inner = given.this if isinstance(given, exp.Alias) else given
+                select.expressions[place].replace(exp.alias_(inner.copy(), one.name, quoted=True))
+    return tuple(made)
 
 
 def _set_operation(node: exp.SetOperation, scope: Scope) -> tuple[ColumnFacts, ...]:
@@ -273,6 +297,8 @@ def _source(node: exp.Expr, scope: Scope) -> Source:
         return Source(alias or node.name, _renamed(columns, names))
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
         columns = _query(node, Scope(None, scope.tables))
+        if not names:
+            columns = _named_apart(node.this, columns)
         if not alias:
             alias = f"_{len(scope.sources)}"
             node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))

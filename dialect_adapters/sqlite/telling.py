@@ -25,6 +25,8 @@ class SqliteTelling:
     trims_letters = True
     counts_from_end = False
     moment_text = True
+    plain_arms = True
+    deviations = False
     folds_all = False
 
     def day(self, value: str) -> str:

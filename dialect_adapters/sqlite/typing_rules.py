@@ -116,8 +116,10 @@ def joined(one: ColumnFacts, other: ColumnFacts) -> ColumnFacts:
     """Return the column that holds the values of both."""
     form = one.form if one.form == other.form else _wider(one.form, other.form)
     stores = one.typed.stores | other.typed.stores
-    affinity = one.typed.affinity if one.typed.affinity == other.typed.affinity else Affinity.NONE
-    return ColumnFacts(one.name, Typed(stores, affinity, one.typed.nocase), form)
+    alike = one.typed.affinity == other.typed.affinity
+    either = one.typed.either or other.typed.either or not alike
+    affinity = one.typed.affinity if alike else Affinity.NONE
+    return ColumnFacts(one.name, Typed(stores, affinity, one.typed.nocase, either), form)
 
 
 def _wider(one: Form, other: Form) -> Form:

@@ -74,6 +74,11 @@ def compare(
 ) -> str:
     """Return the condition `left operator right`; where only truth counts (`positive`), unknown may become false."""
     one, other = kinds or (writer.typed(left), writer.typed(right))
+    stores = one.stores | other.stores
+    if (one.either or other.either) and stores & TEXT and stores & NUMBER:
+        raise Refused(
+            "a number and a text are compared, of which one comes from a compound query of several affinities"
+        )
     a, b = side(writer, left, one, other), side(writer, right, other, one)
     if a.nullable == "NULL" or b.nullable == "NULL":
         return "(1 = NULL)"

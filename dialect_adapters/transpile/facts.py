@@ -51,11 +51,15 @@ class Form(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What is known of an expression: the storage classes its values may have (i, r, t, b), and its affinity."""
+    """What is known of an expression: the storage classes its values may have (i, r, t, b), and its affinity.
+
+    `either` says that the arms of a compound query give it several affinities: SQLite may take each row's own.
+    """
 
     stores: frozenset[str]
     affinity: Affinity = Affinity.NONE
     nocase: bool = False
+    either: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,11 +46,12 @@ _ALIKE: tuple[type[exp.Expr], ...] = (
     exp.Substring, exp.Replace, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Window, exp.WindowSpec,
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead,
     exp.FirstValue, exp.LastValue, exp.GroupConcat, exp.Var, exp.Floor, exp.Ceil, exp.Sqrt, exp.DataType,
-    exp.Fetch,
+    exp.Fetch, exp.StddevSamp, exp.StddevPop, exp.VariancePop,
 )  # fmt: skip
 """What every engine writes alike, once the nodes below have been retold."""
 
 
+_DEVIATIONS = (exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.VariancePop)
 _KNOWN = frozenset((
     "this", "expression", "expressions", "unit", "to", "format", "decimals", "substr", "start", "length", "separator",
     "negate", "typed", "safe", "replacement", "coalesce", "ignore_nulls", "big_int", "date_part_boundary",
@@ -201,6 +202,10 @@ class Retelling:
                 raise Refused("FULL JOIN, which the engine does not have")
             if isinstance(node.this, exp.Lateral):
                 raise Refused("LATERAL is not written for other engines")
+        if isinstance(node, exp.SetOperation) and self.tell.plain_arms:
+            _plain_arms(node)
+        if isinstance(node, exp.AggFunc) and isinstance(node, _DEVIATIONS) and not self.tell.deviations:
+            raise Refused("a standard deviation, which the engine does not have")
         if isinstance(node, exp.In) and not self.tell.limit_in:
             _wrap_limit(node)
 
@@ -238,6 +243,28 @@ def _given(select: exp.Expr | None) -> dict[str, exp.Expr]:
         return {}
     plain = (one for one in select.expressions if one.meta.get(GROUPED) or isinstance(one.this, exp.Column))
     return {one.alias: one.this for one in plain if isinstance(one, exp.Alias)}
+
+
+def _plain_arms(node: exp.SetOperation) -> None:
+    """Put an arm in parentheses into a derived table; raises Refused for ALL of another operation than UNION."""
+    if not isinstance(node, exp.Union) and not node.args.get("distinct"):
+        raise Refused(f"{type(node).__name__.upper()} ALL, which the engine does not have")
+    for name in ("this", "expression"):
+        arm = node.args[name]
+        if isinstance(arm, exp.Subquery) or (name == "expression" and isinstance(arm, exp.SetOperation)):
+            inner = arm.this if isinstance(arm, exp.Subquery) else arm
+            node.set(name, exp.select("*").from_(inner.copy().subquery("arm")))
+
+
+def _deviation(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Write a standard deviation by the name that says which is meant: of a sample, or of all."""
+    if not isinstance(node, exp.Stddev):
+        return None
+    sample = hand.habits.truth_words  # STDDEV is a sample's in Postgres, that of all in MySQL
+    kind_of = exp.StddevSamp if sample else exp.StddevPop
+    found = kind_of(this=node.this.copy())
+    found.meta[KIND] = REAL
+    return found
 
 
 def _wrap_limit(node: exp.In) -> None:
@@ -489,6 +516,7 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[Retelling, exp.Expr], exp.Expr | Non
     exp.Greatest: _extreme,
     exp.Least: _extreme,
     exp.Round: _round,
+    exp.Stddev: _deviation,
     exp.NullSafeEQ: _same,
     exp.NullSafeNEQ: _same,
     exp.Between: _between,

@@ -60,6 +60,10 @@ class Telling(Protocol):
     """Whether LEFT and RIGHT of a negative number leave so many characters out."""
     moment_text: bool
     """Whether a moment's text has as many digits of a second as it needs."""
+    plain_arms: bool
+    """Whether a set operation takes arms without parentheses alone, from left to right, and no ALL but UNION's."""
+    deviations: bool
+    """Whether there are STDDEV_SAMP and its kin."""
     folds_all: bool
     """Whether LOWER and UPPER know letters beyond ASCII."""
 

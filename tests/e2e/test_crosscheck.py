@@ -287,7 +287,10 @@ def test_the_shops_gold_of_a_server_is_retold_for_the_others(cli, tmp_path, sour
     pairs = [pair for case in result["cases"] for pair in case["pairs"] if pair["one"] == source]
     counted = {other: Counter(pair["agreement"] for pair in pairs if pair["other"] == other) for other in others}
     for other, refused in REFUSED[source].items():
-        assert counted[other]["agree"] + counted[other]["vacuous"] == 94 - refused
+        # MySQL's own collation, which the shop is loaded under, sorts the tags that one case joins in another way.
+        by_collation = counted[other]["silent"]
+        assert by_collation == ("mysql" in (source, other))
+        assert counted[other]["agree"] + counted[other]["vacuous"] + by_collation == 94 - refused
         assert counted[other]["not run"] == refused
 
 
