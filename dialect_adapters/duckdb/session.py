@@ -50,9 +50,8 @@ class DuckdbSession:
         self._begin = ""
         self._sock = _connect(endpoint)
         try:
-            # A guest reads what a reader does: the engine keeps no rights and asks nobody about a table.
-            name = Role.READER.value if role is Role.GUEST else role.value
-            answer = self._ask({"op": "open", "database": database, "role": name, "clock": _clock_text(pins)})
+            asked = {"op": "open", "database": database, "role": role.value, "clock": _clock_text(pins)}
+            answer = self._ask(asked if pins.visible is None else {**asked, "visible": list(pins.visible)})
         except StatementError as error:
             self._sock.close()
             raise InfrastructureError(

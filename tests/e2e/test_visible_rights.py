@@ -25,6 +25,7 @@ SCRIPT = (
 VISIBLE = frozenset({"shown", "best"})
 ENGINES = [
     pytest.param(("sqlite", "process"), marks=pytest.mark.jail),
+    pytest.param(("duckdb", "process"), marks=pytest.mark.jail),
     pytest.param(("postgres", "docker"), marks=pytest.mark.docker),
     pytest.param(("mysql", "docker"), marks=pytest.mark.docker),
     pytest.param(("mariadb", "docker"), marks=pytest.mark.docker),

@@ -17,7 +17,7 @@ import duckdb
 
 from .clock import pin_clock
 from .complaint import LimitPassedError, failure_kind, failure_message
-from .files import connect, locked
+from .files import connect, locked, stripped
 from .framing import receive, send
 from .kinds import Spec, described, selected
 from .statements import WRITERS, DeniedError, body, check, one_statement, type_name
@@ -45,8 +45,13 @@ class Child:
         clock: str,
         memory: int,
         opened: duckdb.DuckDBPyConnection | None = None,
+        visible: frozenset[str] | None = None,
     ) -> None:
-        """Take the client's socket, the pipe of deadlines, the file, what the session may do, its moment and room."""
+        """Take the client's socket, the pipe of deadlines, the file, what the session may do, its moment and room.
+
+        A guest's tables are the `visible` ones.
+        """
+        self.visible = visible
         self.opened = opened
         self.sock, self.watch, self.path = sock, watch, path
         self.role, self.clock, self.memory = role, clock, memory
@@ -107,7 +112,10 @@ class Child:
             self.db, self.open = None, False
         if self.db is None:
             held, self.opened, self.writes = self.opened, None, writes
-            self.db = held if held and not writes else connect(self.path, self.memory, writes=writes)
+            if self.visible is not None:
+                self.db = stripped(self.path, self.memory, self.visible)
+            else:
+                self.db = held if held and not writes else connect(self.path, self.memory, writes=writes)
             if self.clock:
                 pin_clock(self.db, self.clock)
             locked(self.db, seconds)

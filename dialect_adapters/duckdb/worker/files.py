@@ -63,6 +63,37 @@ def locked(db: duckdb.DuckDBPyConnection, seconds: float) -> None:
     db.execute("SET lock_configuration=true")
 
 
+def stripped(path: Path, memory: int, visible: frozenset[str]) -> duckdb.DuckDBPyConnection:
+    """Return a database in memory with what one file shows of its visible tables and views, and nothing else of it.
+
+    The engine keeps no rights and asks nobody about a table, so what is not to be read must not be there.
+    """
+    db = duckdb.connect(":memory:", config=options(memory, writes=True))
+    own = _quoted(path.name.removesuffix(SUFFIX))
+    db.execute(f"ATTACH ':memory:' AS {own}")
+    db.execute("ATTACH '{}' AS whole_of_it (READ_ONLY)".format(str(path).replace("'", "''")))
+    listed = db.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'whole_of_it' AND NOT internal "
+        "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'whole_of_it' "
+        "AND NOT internal ORDER BY ALL"
+    ).fetchall()
+    for schema, name in listed:
+        if name.lower() in visible:
+            place = f"{_quoted(schema)}.{_quoted(name)}"
+            db.execute(f"CREATE SCHEMA IF NOT EXISTS {own}.{_quoted(schema)}")
+            db.execute(f"CREATE TABLE {own}.{place} AS FROM whole_of_it.{place}")
+    db.execute(f"USE {own}")
+    db.execute("DETACH whole_of_it")
+    for setting in SETTINGS:
+        db.execute(setting)
+    return db
+
+
+def _quoted(name: str) -> str:
+    """Return an identifier quoted always."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def rehearse() -> None:
     """Have the engine build what it builds at its first statement, and Python load what its values are made of.
 

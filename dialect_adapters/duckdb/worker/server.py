@@ -173,7 +173,9 @@ class Server:
             writes = role in WRITERS or (self.writable and role == "harness")
             limit_process(self.memory, room(path.parent) if writes else 0)
             send(conn, {"token": token})
-            own = Child(conn, report, path, role, str(request.get("clock") or ""), self.engine_memory, opened)
+            visible = frozenset(map(str, request["visible"])) if role == "guest" else None
+            clock = str(request.get("clock") or "")
+            own = Child(conn, report, path, role, clock, self.engine_memory, opened, visible)
             own.serve(trusts=self.writable)
         except Exception as error:  # noqa: BLE001 - a child must end here, never run on in the parent's loop
             with contextlib.suppress(OSError):

@@ -7,7 +7,7 @@ import re
 import duckdb
 
 WRITERS = ("writer", "owner")
-ROLES = ("reader", "harness", *WRITERS)
+ROLES = ("reader", "guest", "harness", *WRITERS)
 
 _READS = frozenset({"SELECT", "EXPLAIN", "MULTI"})
 """MULTI is a PIVOT whose columns are found first: it makes a temporary type and reads by it."""
