@@ -167,6 +167,18 @@ def place(run: RunResult) -> str:
     return f"{level(run)}; {isolation.provider}, {isolation.method}, network {isolation.network}{limits}{missing}"
 
 
+def health(run: RunResult) -> str:
+    """Return what the machine did to the run in one line, empty where nothing was judged here."""
+    found = run.health
+    if found is None:
+        return ""
+    servers = run.sandboxes.replaced if run.sandboxes is not None else 0
+    return (
+        f"{found.parsers_replaced} parsers and {servers} servers replaced, "
+        f"stood still for {found.paused_seconds:.1f} s, load {found.load:.1f} on {found.cores} cores"
+    )
+
+
 def level(run: RunResult) -> str:
     """Return the isolation level of both kinds of server, and how many cases are kept apart further."""
     isolation = run.manifest.isolation

@@ -69,6 +69,7 @@ def _properties(run: RunResult) -> dict[str, str]:
         "engine": f"{run.manifest.dialect} {run.manifest.engine_version}",
         "engine_settings": figures.engine_settings(run),
         "isolation": figures.place(run),
+        "health": figures.health(run),
         "policy_digest": run.manifest.policy_digest,
         "gold": figures.gold_line(run),
         **means,

@@ -130,6 +130,7 @@ def _machinery(run: RunResult) -> list[str]:
         f"image: {base_name(manifest.image)} (base {base_name(manifest.base_image)}, {manifest.base_source})",
         *([f"engine settings: {told}"] if (told := figures.engine_settings(run)) else []),
         f"isolation: {figures.place(run)}",
+        *([f"health: {figures.health(run)}"] if figures.health(run) else []),
         *([f"sandboxes: {figures.handouts(run)}"] if figures.handouts(run) else []),
         *([f"judge: {figures.judge_line(run)}"] if run.judge else []),
     ]

@@ -129,6 +129,19 @@ class SandboxFigures(_Record):
     fresh_p95: float | None
 
 
+class HealthFigures(_Record):
+    """What this machine did to the run while it judged: how often the parser was replaced, seconds that this process
+    stood still under statements, and the load of the last minute beside the number of cores.
+
+    None of it decides a verdict; much of it says that figures of time are not worth much.
+    """
+
+    parsers_replaced: int
+    paused_seconds: float
+    load: float
+    cores: int
+
+
 class JudgeFigures(_Record):
     """What a judge was asked and took: `kept` answers cost nothing, `unavailable` ones have no value in any score.
 
@@ -167,6 +180,7 @@ class RunResult(_Record):
     disagreements: tuple[str, ...] = ()
     percentiles: dict[str, float | None] = {}
     sandboxes: SandboxFigures | None = None
+    health: HealthFigures | None = None
     judge: JudgeFigures | None = None
     thresholds: tuple[Threshold, ...] = ()
     problems: tuple[str, ...] = ()

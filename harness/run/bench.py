@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from cases.case import Case
@@ -12,6 +13,7 @@ from cases.errors import InputError
 from cases.pack import Pack
 from cases.presets import preset
 from dialect_adapters.contract import Adapter, Limits, Mode
+from dialect_adapters.deadlines import DEADLINES
 from dialect_adapters.registry import adapter as find_adapter
 from harness.desk import Desk, Rules
 from harness.judges import Seated
@@ -19,6 +21,7 @@ from harness.metrics.contract import Metric
 from harness.metrics.registry import check_options, metrics, repetitions_needed
 from harness.parse.parser import Parser
 from harness.results.evidence import MetricSettings
+from harness.results.run_result import HealthFigures
 from harness.run.options import RunConfig
 from harness.run.screen import Screen
 from sandboxes.contract import Isolation, Provider, SnapshotImage
@@ -41,10 +44,23 @@ class Bench:
     run_id: str
     size: PoolSize
     judge: Seated | None = None
+    parsers: list[Parser] = field(default_factory=list)
+    """Every parser of this run so far, for what they count."""
 
     def desk(self, pool: Pool) -> Desk:
         """Return a fresh desk: one worker's own parser, and its place at a phase's servers."""
-        return Desk(self.rules, Parser(), Station(pool, self.image, mode=Mode.READ))
+        parser = Parser()
+        self.parsers.append(parser)
+        return Desk(self.rules, parser, Station(pool, self.image, mode=Mode.READ))
+
+    def health(self) -> HealthFigures:
+        """Return what this machine did to the run so far."""
+        return HealthFigures(
+            parsers_replaced=sum(parser.restarts for parser in self.parsers),
+            paused_seconds=round(DEADLINES.paused, 1),
+            load=round(os.getloadavg()[0], 1),
+            cores=os.cpu_count() or 1,
+        )
 
     @contextmanager
     def pool(self) -> Iterator[Pool]:

@@ -10,6 +10,7 @@ from cases.errors import InfrastructureError, RunEndsError
 from harness.judges import Figures
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import Evidence, GoldAnswer
+from harness.results.run_result import HealthFigures
 from harness.run.earlier import Earlier
 from harness.store.folder import RunFolder
 from harness.store.journal import JOURNAL, read
@@ -36,6 +37,7 @@ class Book:
         self.breaches: list[str] = list(earlier.breaches) if earlier else []
         self.interrupted = False
         self.sandboxes: PoolFigures | None = None
+        self.health: HealthFigures | None = None
         self.judge: Figures | None = None
         self._noted = len(self.problems)
         self._shared = Shared()

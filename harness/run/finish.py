@@ -24,7 +24,7 @@ from harness.aggregate import (
 from harness.judges import Figures
 from harness.metrics.registry import across_trials
 from harness.results.case_result import CaseResult, Timing
-from harness.results.run_result import Manifest, RunResult, SandboxFigures, Threshold
+from harness.results.run_result import HealthFigures, Manifest, RunResult, SandboxFigures, Threshold
 from harness.run.judging import judge_figures
 from harness.store.folder import RunFolder
 from harness.store.journal import ours
@@ -50,6 +50,7 @@ class Ending:
     breaches: tuple[str, ...]
     interrupted: bool
     sandboxes: PoolFigures | None = None
+    health: HealthFigures | None = None
     judge: Figures | None = None
 
 
@@ -89,6 +90,7 @@ def run_result(ending: Ending, folder: str) -> RunResult:
         problems=(*ending.problems, *agent_errors(results), *_silence(ending.judge)),
         breaches=ending.breaches,
         sandboxes=SandboxFigures(**asdict(ending.sandboxes)) if ending.sandboxes else None,
+        health=ending.health,
         judge=judge_figures(ending.judge),
         planned=planned,
         interrupted=ending.interrupted,

@@ -189,6 +189,7 @@ def _close(
         problems=tuple(book.problems),
         breaches=tuple(book.breaches),
         sandboxes=book.sandboxes,
+        health=book.health,
         judge=book.judge,
         interrupted=book.interrupted,
     )
@@ -316,6 +317,7 @@ def _prediction_phase(
     finally:  # an interrupted run, too, says what was found to have changed
         book.breach(pool.drift)
         book.sandboxes = pool.figures
+        book.health = bench.health()
         book.judge = bench.judge.figures() if bench.judge is not None else None
 
 

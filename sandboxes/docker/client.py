@@ -21,7 +21,7 @@ START_LINE = "Start it, or run `make engine` (Debian and Ubuntu, as root) to ins
 FORBIDDEN_LINE = "Join the docker group (`sudo usermod -aG docker $USER`, then log in again), or run as root"
 
 
-_KNOCK_SECONDS = 15.0
+_KNOCK_SECONDS = 10.0
 
 
 class EngineForbiddenError(EngineUnavailableError):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 MEASURED = re.compile(
-    r"^(run_id|created|time|timestamp|percentiles|sandboxes|gold_cached|.*seconds|.*_ms|.*latency.*|.*duration.*)$"
+    r"^(run_id|created|health|time|timestamp|percentiles|sandboxes|gold_cached|.*seconds|.*_ms|.*latency.*|.*duration.*)$"
 )
 """Fields that hold a run's id or what its clock said."""
 
@@ -24,7 +24,8 @@ _TEXT = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "MOMENT"),
     (re.compile(r"\d\d\d\d-\d\d-\d\d \d\d:\d\d(:\d\d)?( UTC)?"), "MOMENT"),
     (re.compile(r'time="[0-9.]+"'), "TIME"),
-    (re.compile(r"(?m)^- sandboxes: .*\n"), ""),
+    (re.compile(r"(?m)^- (sandboxes|health): .*\n"), ""),
+    (re.compile(r'<property name="health" value="[^"]*" />'), ""),
     (re.compile(r"\b[0-9.,]+ ?(ms|s)\b"), "SECONDS"),
 )
 

@@ -195,7 +195,9 @@ def test_an_engine_that_hangs_from_the_start_is_told(postgres, proxy):
     """A hung engine is one line with exit 3 within seconds, before anything is asked."""
     proxy.hang()
     began = time.monotonic()
-    made = started(postgres, proxy, *postgres.run_arguments("run", "postgres", "--engine", "none"))
+    made = started(
+        postgres, proxy, *postgres.run_arguments("run", "postgres", "--engine", "none", "--sandbox", "docker")
+    )
     assert made.wait(timeout=60) == 3, postgres.said()
     assert time.monotonic() - began < 30
     assert "no container engine answers" in postgres.said()
