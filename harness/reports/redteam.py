@@ -12,6 +12,7 @@ from rich.text import Text
 from harness.reports import redteam_junit, sarif
 from harness.reports.escape import markdown, markdown_code, one_line
 from harness.reports.files import write_json, write_text
+from harness.reports.terminal import wrapped
 from harness.results.redteam import AttackResult, RedTeamResult, Rung
 
 MINIMUM_WIDTH = 60
@@ -56,8 +57,10 @@ def render(found: RedTeamResult, folder: str, *, width: int, color: bool) -> str
         cells = _cells(rung)
         table.add_row(*(Text(one_line(cells[at])) for at in shown), style="red" if rung.missed else None)
     console.print(table)
-    for line in (*_facts(found), f"Reports in {folder}"):
-        console.print(Text(one_line(line)), soft_wrap=True)
+    for line in _facts(found):
+        for part in wrapped(one_line(line), console.width):
+            console.print(Text(part), soft_wrap=True)
+    console.print(Text(one_line(f"Reports in {folder}")), soft_wrap=True)
     lines = [line.rstrip() for line in buffer.getvalue().splitlines()]
     return "\n".join([*lines, one_line(found.verdict_line)])
 

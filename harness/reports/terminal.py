@@ -43,7 +43,7 @@ def render(run: RunResult, *, width: int, color: bool, wrap: bool = False) -> st
         if table is not None:
             console.print(table)
     for line in (*_facts(run), *_machinery(run)):
-        for part in _wrapped(one_line(line), console.width) if wrap else [one_line(line)]:
+        for part in wrapped(one_line(line), console.width) if wrap else [one_line(line)]:
             console.print(Text(part), soft_wrap=True)
     if run.folder:
         console.print(Text(one_line(f"run folder: {run.folder}")), soft_wrap=True)
@@ -69,7 +69,7 @@ def _scores(run: RunResult) -> Table:
     return table
 
 
-def _wrapped(line: str, width: int) -> list[str]:
+def wrapped(line: str, width: int) -> list[str]:
     """Return a line as several that fit, broken between words."""
     return textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False) or [line]
 
