@@ -387,6 +387,14 @@ class Akin(Protocol):
     """The dialect whose gold, setup, scripts and predictions are used where a pack has none for this one."""
 
 
+@runtime_checkable
+class Folding(Protocol):
+    """What an adapter has besides, where its engine by itself compares text without case, and can be told otherwise."""
+
+    folds_text: bool
+    """True."""
+
+
 class Adapter(Protocol):
     """One engine. Registered under `sqlassay.dialects`; found by name with `dialect_adapters.registry.adapter`."""
 

@@ -31,6 +31,7 @@ class MariadbAdapter:
     """MariaDB 11.8; see `dialect_adapters.contract.Adapter`."""
 
     name = "mariadb"
+    folds_text = True
     kin = "mysql"
 
     @property

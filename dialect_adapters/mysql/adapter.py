@@ -31,6 +31,7 @@ class MysqlAdapter:
     """MySQL 9; see `dialect_adapters.contract.Adapter`."""
 
     name = "mysql"
+    folds_text = True
 
     @property
     def recipe(self) -> ServerRecipe:

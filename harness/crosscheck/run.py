@@ -18,6 +18,7 @@ from cases.policy import Policy
 from cases.presets import case_policy
 from cases.verdicts import ExitCode, worst
 from harness.crosscheck.classify import classify
+from harness.crosscheck.collations import Pair, by_collation
 from harness.crosscheck.lines import Line
 from harness.crosscheck.matrix import agreement, cross_case, judged
 from harness.crosscheck.probing import Apart, Asked, Doubt, clues, clues_apart
@@ -82,6 +83,7 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
         ]
         sides = _sides(wanted, lines, cases, part)
         causes = _causes(wanted, lines, cases, sides, policies, part)
+        unasked = _collations(wanted, lines, cases, sides, policies, causes, part, screen, stack)
         traces = [f"{line.dialect}: {trace}" for line in lines for trace in _settled(line)]
     found = [
         cross_case(
@@ -94,10 +96,59 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
         for at, case in enumerate(cases)
     ]
     broken = _broken(sides, cases) if wanted.golds else []
-    problems = [*summed(pack.left_out), *left_out, *broken]
+    problems = [*summed(pack.left_out), *left_out, *unasked, *broken]
     problems += [f"gold left a trace: {line}" for line in traces] if wanted.golds else []
     ended = _Ended(found, problems, [] if wanted.golds else traces, whole=not broken)
     return _result(wanted, part, benches, ended, started)
+
+
+def _collations(
+    wanted: Wanted,
+    lines: Sequence[Line],
+    cases: Sequence[Case],
+    sides: Sides,
+    policies: Sequence[Policy],
+    causes: list[Causes],
+    pack: Pack,
+    screen: Screen,
+    stack: ExitStack,
+) -> list[str]:
+    """Ask engines under their other collation too, add what that shows, and return what could not be asked."""
+
+    def opened(line: Line, pack: Pack) -> Line:
+        """Bring up the same engine over other snapshots."""
+        bench = _bench(line.config, pack, screen, stack)
+        return Line(line.config, bench, stack.enter_context(bench.pool()), screen)
+
+    source, *others = lines
+    unasked: list[str] = []
+    for line in others:
+        key = source.dialect, line.dialect
+        pairs = [
+            Pair(
+                case,
+                sides[source.dialect][at],
+                sides[line.dialect][at],
+                policies[at],
+                _word(sides, source, line, at, policies[at]),
+                causes[at].get(key),
+            )
+            for at, case in enumerate(cases)
+        ]
+        shown, problems = by_collation(line, pairs, pack, opened, golds=wanted.golds)
+        unasked += problems
+        for told in shown:
+            causes[told.at][key] = told.found
+            if told.answer is not None:
+                sides[line.dialect][told.at] = told.answer
+        for at in [told.at for told in shown]:
+            for one, other in combinations(others, 2):
+                known = causes[at].get((one.dialect, other.dialect))
+                if line.dialect not in (one.dialect, other.dialect) or (known is not None and known.explained):
+                    continue
+                if _word(sides, one, other, at, policies[at]) in _AT_ODDS:
+                    causes[at][one.dialect, other.dialect] = causes[at][key]
+    return unasked
 
 
 def _bench(config: RunConfig, pack: Pack, screen: Screen, stack: ExitStack) -> Bench:
