@@ -136,7 +136,8 @@ class Arena:
             ground = self._ground
             self._sandbox = ground.provider.start(ground.adapter, ground.image, self._mode, ground.run_id)
             self.started += 1
-            self._state = self._digest(self._sandbox)
+            # Every sandbox of one image begins alike, so the first one tells how; a whole look takes long.
+            self._state = self._state or self._digest(self._sandbox)
             self._answer = self._ask(self._sandbox)
             self._seat_victim(self._sandbox)
             self._mark = Mark(ground.adapter.recipe, lambda: self._open(Role.HARNESS))
