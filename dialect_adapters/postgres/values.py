@@ -36,6 +36,12 @@ def _bool(text: str) -> bool:
     return text == "t"
 
 
+def money(text: str) -> Decimal:
+    """Read an amount of money as the server's own locale spells it: `-$1,234.50`."""
+    amount = Decimal(re.sub(r"[^0-9.]", "", text))
+    return -amount if text.startswith(("-", "(")) else amount
+
+
 def _far(load: Callable[[str], object]) -> Loader:
     """Keep as text what the Python type cannot hold: infinity, BC, years past 9999, 24:00."""
 
@@ -137,6 +143,7 @@ _SCALARS: tuple[tuple[int, int, Kind, Loader], ...] = (
     (700, 1021, Kind.FLOAT32, float),
     (701, 1022, Kind.FLOAT64, float),
     (705, 0, Kind.TEXT, str),
+    (790, 791, Kind.DECIMAL, money),
     (1042, 1014, Kind.CHAR, str),
     (1043, 1015, Kind.TEXT, str),
     (1082, 1182, Kind.DATE, _far(date.fromisoformat)),

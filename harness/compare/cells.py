@@ -28,6 +28,7 @@ Atom = tuple[object, ...]
 Document = tuple[object, ...]
 
 _BITS = re.compile(r"[01]+", re.ASCII)
+_FINER = re.compile(r":\d\d\.\d{6}\d*[1-9]", re.ASCII)
 _MIDNIGHT = re.compile(r" 00:00:00(?:\.0+)?(?= bc$|$)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
@@ -266,6 +267,8 @@ def _far(rules: Rules, text: str) -> Atom:
 
     In the text of an infinity or a zero date spaces, case and a midnight do not count.
     """
+    if rules.policy.temporal_precision == "us" and _FINER.search(text):
+        return ("far", text.casefold().replace("t", " ").strip().rstrip("0"))  # no digit that an engine gave is dropped
     found = temporal.read_text(text.strip())
     if found is not None:
         return rules.moment(cast(str, found[0]), cast(int, found[1]))
