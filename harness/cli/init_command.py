@@ -60,7 +60,7 @@ def command(
     for line in plan.told:
         click.echo(line)
     if write is None:
-        write = not sys.stdin.isatty() or not sys.stdout.isatty()
+        write = not on_terminal()
     if not write:
         what = f"{plan.kind.name}, {counted(len(plan.cases), 'case')}, {counted(len(plan.predictions), 'prediction')}"
         click.echo(f"Would write into {folder}: {what}, gold for {plan.dialect}")
@@ -77,6 +77,11 @@ def command(
         click.echo(f"Your questions go into {folder / 'cases.jsonl'}, or: sqlassay init --from … --questions FILE")
     click.echo(f"Next: {started.following}")
     return 0
+
+
+def on_terminal() -> bool:
+    """Return whether a person reads and answers: both streams are a terminal's."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _example(folder: Path) -> int:

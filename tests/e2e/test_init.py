@@ -67,7 +67,8 @@ def test_data_questions_and_predictions_become_a_pack_that_runs(
     assert "wrote 1 table, 2 cases, 2 predictions to new" in told
     assert told.splitlines()[-1] == "Next: sqlassay run new"
     ran = CliRunner().invoke(cli, told.splitlines()[-1].split()[2:], standalone_mode=False)
-    assert "execution_accuracy 0.500 (1 of 2 scorable cases match)" in ran.output
+    assert "execution_accuracy 0.500" in ran.output
+    assert "(1 of 2 scorable cases match)" in ran.output
     assert ran.return_value == 0
 
 
@@ -100,6 +101,16 @@ def test_what_convert_names_next_works(tmp_path: Path, monkeypatch: pytest.Monke
     line = done.output.splitlines()[-1]
     assert line == f"Next: sqlassay {'run' if predicted else 'check-cases'} 'new pack'"
     assert CliRunner().invoke(cli, shlex.split(line)[2:], standalone_mode=False).return_value == 0
+
+
+def test_on_a_terminal_nothing_is_written_until_yes_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A person sees the guess first; a program, which reads no terminal, gets the pack at once."""
+    source = shop(tmp_path / "shop.db")
+    monkeypatch.setattr("harness.cli.init_command.on_terminal", lambda: True)
+    assert "Nothing was written" in invoked(tmp_path / "new", "--from", source).output
+    assert not (tmp_path / "new").exists()
+    invoked(tmp_path / "new", "--from", source, "--yes")
+    assert (tmp_path / "new" / "pack.yaml").is_file()
 
 
 def test_a_dry_run_writes_nothing_and_shows_the_guess(tmp_path: Path) -> None:
