@@ -30,6 +30,7 @@ class DuckdbTelling:
     trims_letters = True
     counts_from_end = True
     moment_text = True
+    joins_by = True
     plain_arms = False
     deviations = True
     folds_all = True

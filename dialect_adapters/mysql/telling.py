@@ -24,6 +24,7 @@ class MysqlTelling:
     trims_letters = False
     counts_from_end = False
     moment_text = False
+    joins_by = True
     plain_arms = False
     deviations = True
     folds_all = True

@@ -25,6 +25,7 @@ class SqliteTelling:
     trims_letters = True
     counts_from_end = False
     moment_text = True
+    joins_by = False
     plain_arms = True
     deviations = False
     folds_all = False

@@ -54,7 +54,8 @@ _ALIKE: tuple[type[exp.Expr], ...] = (
 _DEVIATIONS = (exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.VariancePop)
 _KNOWN = frozenset((
     "this", "expression", "expressions", "unit", "to", "format", "decimals", "substr", "start", "length", "separator",
-    "negate", "typed", "safe", "replacement", "coalesce", "ignore_nulls", "big_int", "date_part_boundary",
+    "negate", "typed", "safe", "replacement", "delimiter", "part_index", "coalesce",
+    "ignore_nulls", "big_int", "date_part_boundary",
 ))  # fmt: skip
 """What the nodes that are replaced are read for; anything else they hold would be lost."""
 

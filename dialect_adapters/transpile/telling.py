@@ -60,6 +60,8 @@ class Telling(Protocol):
     """Whether LEFT and RIGHT of a negative number leave so many characters out."""
     moment_text: bool
     """Whether a moment's text has as many digits of a second as it needs."""
+    joins_by: bool
+    """Whether there is CONCAT_WS."""
     plain_arms: bool
     """Whether a set operation takes arms without parentheses alone, from left to right, and no ALL but UNION's."""
     deviations: bool

@@ -123,6 +123,33 @@ def _substring(hand: Hand, node: exp.Expr) -> exp.Expr | None:
     return None
 
 
+def _joined_by(hand: Hand, node: exp.Expr) -> exp.Expr:
+    """Write CONCAT_WS: parts that are NULL are left out, with their separator."""
+    separator, *parts = node.expressions
+    said = as_text(hand, separator)
+    texts = [as_text(hand, one) for one in parts]
+    if hand.tell.joins_by:
+        return hand.made(f"CONCAT_WS({', '.join((said, *texts))})", TEXT)
+    behind = [f"(CASE WHEN {text} IS NULL THEN '' ELSE {said} || {text} END)" for text in texts]
+    return hand.made(f"SUBSTR({' || '.join(behind)}, LENGTH({said}) + 1)", TEXT)
+
+
+def _split(hand: Hand, node: exp.Expr) -> exp.Expr:
+    """Write SPLIT_PART with a constant separator and one of the first parts."""
+    mark, place = node.args["delimiter"], node.args["part_index"]
+    plain = isinstance(mark, exp.Literal) and mark.is_string and mark.name
+    if not plain or not isinstance(place, exp.Literal) or place.name not in ("1", "2", "3"):
+        raise Refused("SPLIT_PART by what is computed, or beyond the third part")
+    text, said = hand.said(node.this), hand.said(mark)
+    for _ in range(int(place.name) - 1):
+        at = hand.tell.position(text, said)
+        rest = f"SUBSTR({text}, {at} + {len(mark.name)})"
+        none = f"WHEN {text} IS NOT NULL THEN ''"
+        text = f"(CASE WHEN {at} > 0 THEN {rest} {none} END)"
+    at = hand.tell.position(text, said)
+    return hand.made(f"(CASE WHEN {at} > 0 THEN SUBSTR({text}, 1, {at} - 1) ELSE {text} END)", TEXT)
+
+
 def _trim(hand: Hand, node: exp.Expr) -> exp.Expr | None:
     """Keep TRIM of spaces or of one letter; of several, engines mean any of them or the text that they make."""
     letters = node.expression if node.args.get("expression") is not None else None
@@ -158,5 +185,7 @@ WRITERS: Mapping[type[exp.Expr], Callable[[Hand, exp.Expr], exp.Expr | None]] = 
     exp.Right: _ends,
     exp.Substring: _substring,
     exp.Trim: _trim,
+    exp.ConcatWs: _joined_by,
+    exp.SplitPart: _split,
     exp.Replace: _replaced,
 }
