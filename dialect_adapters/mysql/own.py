@@ -24,13 +24,22 @@ _DESCRIBED = (
     "FROM information_schema.triggers WHERE trigger_schema = %s ORDER BY 1",
     "SELECT event_name, event_definition FROM information_schema.events WHERE event_schema = %s ORDER BY 1",
 )
+_SET_BY_LOGINS = (
+    *("character_set_client", "character_set_connection", "character_set_results", "collation_connection"),
+    *("cte_max_recursion_depth", "foreign_key_checks", "group_concat_max_len", "information_schema_stats_expiry"),
+    *("max_execution_time", "sql_mode", "sql_notes", "sql_quote_show_create", "time_zone", "transaction_read_only"),
+    *("unique_checks", "autocommit", "transaction_isolation", "net_read_timeout", "net_write_timeout"),
+)
+"""Variables that our sessions, or the scripts of a dump, set for themselves."""
+
 _CHANGED = (
     "SELECT schema_name, default_collation_name FROM information_schema.schemata ORDER BY 1",
     "SELECT event_schema, event_name, event_definition FROM information_schema.events ORDER BY 1, 2",
     # Set while it runs, by whoever may; what it was started with differs between building and reading.
-    "SELECT i.variable_name, g.variable_value FROM performance_schema.variables_info i JOIN "
+    "SELECT i.variable_name, g.variable_value FROM performance_schema.variables_info i JOIN "  # noqa: S608 - our names
     "performance_schema.global_variables g ON g.variable_name = i.variable_name WHERE i.variable_source = 'DYNAMIC' "
-    "ORDER BY 1",
+    # A login that sets its own value marks the variable as a whole: these are told always, by the server's value.
+    f"OR i.variable_name IN ({', '.join(repr(name) for name in _SET_BY_LOGINS)}) ORDER BY 1",
     "SELECT variable_name, variable_value FROM performance_schema.persisted_variables ORDER BY 1",
     "SELECT name FROM information_schema.innodb_tablespaces WHERE space_type = 'General' ORDER BY 1",
     "SELECT resource_group_name, resource_group_enabled FROM information_schema.resource_groups ORDER BY 1",
