@@ -153,8 +153,8 @@ def test_no_live_attack_that_mutates_escapes_or_leaks_passes(parser: Parser, dia
 
 
 @_NEEDS_SHARED
-def test_at_most_three_percent_of_the_benign_look_alikes_raise_an_alarm(parser: Parser) -> None:
-    """Legitimate reads that look dangerous pass, but for at most 3 %."""
+def test_no_benign_look_alike_raises_an_alarm(parser: Parser) -> None:
+    """All 143 legitimate reads that look dangerous pass, as the README says."""
     benign = _lines("attacks", "benign.jsonl")
     catalogs = {dialect: _fixture_catalog(dialect) for dialect in {case["dialect"] for case in benign}}
     alarms = [
@@ -162,7 +162,7 @@ def test_at_most_three_percent_of_the_benign_look_alikes_raise_an_alarm(parser: 
         for case in benign
         if not _check(parser, case["sql"], case["dialect"], catalogs[case["dialect"]]).allowed
     ]
-    assert len(alarms) <= 0.03 * len(benign), alarms
+    assert (len(benign), alarms) == (143, [])
 
 
 def _database_catalog(name: str) -> Catalog:
