@@ -42,6 +42,7 @@ class Rules:
     settings: MetricSettings
     level: IsolationLevel = "run"
     judge: Ask | None = None
+    leave_undetermined: bool = False
 
     @property
     def others(self) -> tuple[tuple[str, Policy], ...]:

@@ -23,7 +23,7 @@ from harness.metrics.cause import likely_cause
 from harness.personal import Personal, hidden_message, personal
 from harness.results.evidence import Answer, Evidence, Execution, GoldAnswer, Score, UnsafeStep
 from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import GuardVerdict
+from harness.results.verdicts import GuardVerdict, is_gold_open
 from harness.route import Route, resolve_route
 from harness.steps import MOST, statements
 from harness.suite import SuiteGold, everywhere
@@ -100,7 +100,7 @@ def evaluate(
     execution = _as_spider_runs(case, prediction, gold, execution, policy, desk)
     if not case.gold:
         execution, decision = _alone(place, ran.outcome, decision)
-    verdict, reason = decision or _compared(gold, execution)
+    verdict, reason = decision or _compared(gold, execution, desk)
     counted = best if best is not None and (best.usable or best.status == "native") else None
     evidence = Evidence(
         case=case,
@@ -376,10 +376,16 @@ def _alone(snapshot_id: str, predicted: Outcome | None, decision: Decision | Non
     return execution, (Verdict.UNAVAILABLE, f"the case has no gold: {decision[1] if decision else 'the statement ran'}")
 
 
-def _compared(gold: Sequence[GoldAnswer], execution: Execution | None) -> Decision:
-    """Return the comparator's verdict as the prediction's, ours where an accepted gold was lost and none matched."""
+def _compared(gold: Sequence[GoldAnswer], execution: Execution | None, desk: Desk) -> Decision:
+    """Return the comparator's verdict as the prediction's, ours where an accepted gold was lost and none matched.
+
+    What the gold itself leaves undecided is unavailable where the run says so.
+    """
     if execution is not None and execution.comparison is not None:
-        return Verdict(execution.comparison.verdict), execution.comparison.reason
+        said = execution.comparison
+        if desk.rules.leave_undetermined and is_gold_open(said):
+            return Verdict.UNAVAILABLE, f"left out, as the gold leaves the answer open: {said.reason}"
+        return Verdict(said.verdict), said.reason
     gone = lost(gold)
     if gone is None:
         raise AssertionError("a prediction without a verdict must have been compared")

@@ -18,7 +18,7 @@ from harness.personal import hidden_message
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import ParsedQuery
 from harness.store.gold_cache import GoldCache, GoldKey
-from harness.verdict import may_be_tied
+from harness.verdict import may_be_tied, tie_is_cut, with_members
 from sandboxes.station import Care
 
 _log = logging.getLogger("sqlassay.gold")
@@ -105,7 +105,8 @@ def _run(case: Case, sql: str, pins: Pins, desk: Desk, *, plain: bool) -> Outcom
 def _probe(case: Case, parsed: ParsedQuery, gold: Relation, pins: Pins, desk: Desk, *, plain: bool) -> Relation | None:
     """Run the gold once more with its hidden order keys, to learn tie groups and cut ties; None where impossible.
 
-    Where texts that some collation calls equal stand beside each other, the engine is asked to rank the rows too.
+    Where texts that some collation calls equal stand beside each other, the engine is asked to rank the rows too;
+    where the LIMIT cuts a tie, it is asked for the tie's other members.
     """
     order = parsed.order
     if order is None:
@@ -122,6 +123,12 @@ def _probe(case: Case, parsed: ParsedQuery, gold: Relation, pins: Pins, desk: De
         if isinstance(ranked, Rows):
             return ranked.relation
         _log.info("case %s: the engine did not rank the rows (%s)", case.id, ranked)
+        return probe
+    if probe is not None and order.whole_sql is not None and tie_is_cut(order, gold, probe):
+        whole = _run(case, order.whole_sql, pins, desk, plain=plain)
+        if isinstance(whole, Rows):
+            return with_members(order, gold, probe, whole.relation) or probe
+        _log.info("case %s: the members of the tie that its LIMIT cuts could not be read (%s)", case.id, whole)
     return probe
 
 

@@ -9,7 +9,16 @@ from dataclasses import dataclass
 
 from cases.policy import Policy
 from cases.relation import Relation
-from harness.compare import Constants, GoldOrder, compare, may_tie, partial_credit, resolve_policy
+from harness.compare import (
+    Constants,
+    GoldOrder,
+    compare,
+    cut_members,
+    cuts_tie,
+    may_tie,
+    partial_credit,
+    resolve_policy,
+)
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import OrderFacts
 from harness.results.verdicts import Comparison
@@ -73,6 +82,16 @@ def order_demanded(gold: GoldRows, policy: Policy) -> GoldOrder | None:
 def may_be_tied(order: OrderFacts, gold: Relation, probe: Relation | None) -> bool:
     """Tell whether the engine must rank the gold's rows: neighbours have keys that a collation may call equal."""
     return may_tie(order, gold, probe)
+
+
+def tie_is_cut(order: OrderFacts, gold: Relation, probe: Relation | None) -> bool:
+    """Tell whether the gold's LIMIT cuts a tie whose other members the query without it would show."""
+    return cuts_tie(order, gold, probe)
+
+
+def with_members(order: OrderFacts, gold: Relation, probe: Relation, whole: Relation) -> Relation | None:
+    """Return the probe with the members of the tie that the LIMIT cuts, None where the two do not go together."""
+    return cut_members(order, gold, probe, whole)
 
 
 def _resolved(gold: GoldRows, policy: Policy) -> tuple[Policy, GoldOrder | None]:

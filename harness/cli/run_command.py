@@ -94,6 +94,12 @@ _FLAGS = {"dry_run", "allow_unknown"}
     help="Where a case has no gold in this dialect, use that of another rewritten, once it gave the same rows.",
 )
 @click.option(
+    "--leave-undetermined",
+    is_flag=True,
+    default=None,
+    help="Take what the gold itself leaves undecided out of the denominator, as unavailable (default: counts 0).",
+)
+@click.option(
     "--allow-unknown", is_flag=True, default=None, help="Ignore predictions for cases the pack does not have."
 )
 @click.option("--dry-run", is_flag=True, default=None, help="Check everything, say what would run, run nothing.")

@@ -9,12 +9,21 @@ from cases.relation import Relation
 from harness.compare.columns import KNOWN_OF_NONE, Constants, compared
 from harness.compare.evidence import explained
 from harness.compare.judge import judge
-from harness.compare.order import GoldOrder, may_tie, resolve_policy
+from harness.compare.order import GoldOrder, cut_members, cuts_tie, may_tie, resolve_policy
 from harness.compare.partial import partial_credit
 from harness.compare.peers import peer_comparison
 from harness.results.verdicts import Comparison
 
-__all__ = ["Constants", "GoldOrder", "compare", "may_tie", "partial_credit", "resolve_policy"]
+__all__ = [
+    "Constants",
+    "GoldOrder",
+    "compare",
+    "cut_members",
+    "cuts_tie",
+    "may_tie",
+    "partial_credit",
+    "resolve_policy",
+]
 
 
 def compare(

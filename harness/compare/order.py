@@ -32,6 +32,8 @@ class GoldOrder:
     `offset` tells that rows are cut at the start too, where nobody looks: the first group may lack tied rows.
     `keys` are the gold columns that hold order keys; `hidden` tells that others are not selected.
     `open` tells that NULLs are free in more keys than are tried, so that no sequence of groups is ruled out.
+    `members` are rows of the gold's query that are tied with the last group, those past the LIMIT too, as far as
+    somebody looked; `all_members` tells that there are no others.
     """
 
     groups: tuple[int, ...]
@@ -45,6 +47,8 @@ class GoldOrder:
     rule: str = "order_keys"
     offset: bool = False
     open: bool = False
+    members: tuple[Row, ...] = ()
+    all_members: bool = False
 
     def cuttable(self, policy: Policy) -> frozenset[int]:
         """Return the groups whose members a cut may have chosen among ties, where the policy frees such members."""
@@ -274,7 +278,57 @@ def _probed(policy: Policy, facts: OrderFacts, gold: Relation, probe: Relation) 
     cut = cut or (ranked and 0 < rows < len(ranks) and ranks[rows - 1] == ranks[rows])
     columns = tuple(key.column for key in facts.keys if key.column is not None)
     order = order_by_keys(keys[:rows], policy, columns=columns, cut=cut, hidden=len(columns) < len(places), ranks=ranks)
-    return order if _agrees(rules, order, gold, probe) else None
+    if not _agrees(rules, order, gold, probe):
+        return None
+    return order if ranked or not cut else _with_members(policy, order, gold, probe, keys)
+
+
+def _with_members(policy: Policy, order: GoldOrder, gold: Relation, probe: Relation, keys: list[Key]) -> GoldOrder:
+    """Return the order with the members of its cut tie that the probe shows; a row past them shows that it ends.
+
+    A probe longer than by one row was asked without the LIMIT, so it holds the whole tie.
+    """
+    rows, width = len(gold.rows), len(gold.columns)
+    end = tie_end(policy, keys, rows)
+    rules, start = Rules.of(policy).exact(), order.groups.index(order.groups[-1])
+    members: list[Row] = [row[:width] for row in probe.rows[start:end]]
+    again = Counter(_key(rules, row, range(width)) for row in members)
+    for row in gold.rows[start:]:  # the engine may have chosen others when it ran the gold
+        key = _key(rules, row, range(width))
+        again[key] -= 1
+        if again[key] < 0:
+            members.append(row)
+    return replace(order, members=tuple(members), all_members=end < len(keys) or len(keys) > rows + 1)
+
+
+def tie_end(policy: Policy, keys: Sequence[Key], rows: int) -> int:
+    """Return how many of a probe's rows come before the first that is not tied with the last of `rows`."""
+    rules = _noise(policy)
+    return next((at for at in range(rows, len(keys)) if not tied(rules, keys[at - 1], keys[at])), len(keys))
+
+
+def cut_members(facts: OrderFacts, gold: Relation, probe: Relation, whole: Relation) -> Relation | None:
+    """Return the probe as the query without its LIMIT shows it, up to the row behind the tie that the LIMIT cuts."""
+    places = _places(facts.keys, len(gold.columns))
+    if len(whole.columns) != len(probe.columns) or len(whole.rows) < len(probe.rows):
+        return None
+    policy = Policy()
+    rules = Rules.of(policy).exact()
+    keys = [_key(rules, row, places) for row in whole.rows]
+    return Relation(whole.columns, whole.rows[: tie_end(policy, keys, len(gold.rows)) + 1])
+
+
+def cuts_tie(facts: OrderFacts, gold: Relation, probe: Relation | None) -> bool:
+    """Tell whether the LIMIT cuts a tie at its end alone, so that the query without it would show the tie's members."""
+    if probe is None or not gold.rows or facts.offset or facts.whole_sql is None or len(probe.rows) <= len(gold.rows):
+        return False
+    policy = Policy()
+    rules = Rules.of(policy).exact()
+    places = _places(facts.keys, len(gold.columns))
+    if any(place >= len(probe.columns) for place in places):
+        return False
+    last, after = (_key(rules, probe.rows[len(gold.rows) - step], places) for step in (1, 0))
+    return tied(_noise(policy), last, after)
 
 
 def _places(keys: Sequence[OrderKey], width: int) -> tuple[int, ...]:

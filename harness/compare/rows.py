@@ -116,11 +116,32 @@ class RowJudge:
         for sequence in order.sequences:
             pred = _masked_rows(self.pred, order.blocks(sequence), free, held)
             found = self._ordered(replace(order, sequences=(sequence,)), gold, pred)
-            if found.verdict == "match" and order.hidden:
+            if found.verdict != "match":
+                continue
+            chosen = self._members_only(order, sequence)
+            if chosen is False:
+                continue
+            if chosen is None and order.hidden:
                 return RowVerdict("undecided", "cut_tie", flags=("cut_tie",))
-            if found.verdict == "match":
-                return replace(found, rule="cut_tie", flags=("cut_tie",))
+            return replace(found, rule="cut_tie", flags=("cut_tie",))
         return None
+
+    def _members_only(self, order: GoldOrder, sequence: tuple[int, ...]) -> bool | None:
+        """Tell whether the rows that stand in the cut tie are members of it; None where that is not known."""
+        if not order.members or order.offset:
+            return None
+        chosen = [place for place, group in enumerate(order.blocks(sequence)) if group == order.groups[-1]]
+        aligned = self._aligned
+        sides = zip(aligned.gold_columns, aligned.pred, aligned.rules, strict=True)
+        coded = [
+            encode([[row[column] for row in order.members]], [[cells[place] for place in chosen]], rules)
+            for column, cells, rules in sides
+        ]
+        there = Counter(_rows([one.gold[0] for one in coded], len(order.members)))
+        taken = Counter(_rows([one.pred[0] for one in coded], len(chosen)))
+        if not taken <= there:
+            return False if order.all_members else None
+        return None if any(one.loose for one in coded) else True
 
     def _bag(self, gold: RowKeys, pred: RowKeys, shift: int = 0) -> RowVerdict:
         """Compare two lists of row keys as bags; `shift` counts the key items before the first column."""

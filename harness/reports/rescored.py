@@ -82,6 +82,9 @@ def _notes(rescored: Rescored) -> list[str]:
     ]
     if carried:
         notes.append(f"never compared, so the same under every policy: {carried}")
+    left = ", ".join(f"{total.name} {total.left_out}" for total in rescored.totals if total.left_out)
+    if left:
+        notes.append(f"undecided by the gold itself and left out of the denominator (leave_undetermined): {left}")
     if rescored.not_stored:
         notes.append(
             f"cannot be judged again, as the run kept rows by --store-rows {rescored.store_rows}: "

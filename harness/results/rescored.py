@@ -15,7 +15,10 @@ class _Record(BaseModel):
 
 
 class PolicyTotal(_Record):
-    """One policy's counts over the `n` results judged again; `accuracy` is None where rows are missing for some."""
+    """One policy's counts over the `n` results judged again; `accuracy` is None where rows are missing for some.
+
+    `left_out` are the undecided ones that leave its denominator, as the gold itself leaves their answer open.
+    """
 
     name: str
     digest: str
@@ -24,6 +27,7 @@ class PolicyTotal(_Record):
     match: int
     mismatch: int
     undecided: int
+    left_out: int = 0
     accuracy: float | None
 
 

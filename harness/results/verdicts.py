@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from cases.relation import Row
 
@@ -54,8 +54,30 @@ class Comparison:
     looser: str | None = None
 
 
+class Judged(Protocol):
+    """What names a verdict and the rule that gave it."""
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict."""
+        ...
+
+    @property
+    def rule(self) -> str:
+        """Return the rule."""
+        ...
+
+
+GOLD_OPEN = frozenset({"cut_tie", "gold_nondeterministic", "gold_nulls_order"})
+"""The rules by which a comparison is undecided because the gold itself does not say which rows are right."""
+
 GOLD_LOST = "gold_lost"
 """The rule of a comparison that decides nothing: an accepted gold could not be run by a fault of ours."""
+
+
+def is_gold_open(comparison: Judged) -> bool:
+    """Tell whether a comparison is undecided because the gold itself does not say which rows are right."""
+    return comparison.verdict == "undecided" and comparison.rule in GOLD_OPEN
 
 
 def distance(comparison: Comparison | None, partial: float | None) -> tuple[int, float]:

@@ -138,6 +138,7 @@ def prepare(
         settings=settings,
         level=config.isolation,
         judge=judge,
+        leave_undetermined=config.leave_undetermined,
     )
     return Bench(adapter, provider, image, rules, run_id, pool_size(adapter.recipe, config.jobs, config.pool), judge)
 

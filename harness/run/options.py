@@ -72,6 +72,7 @@ class RunOptions(BaseModel):
     store_rows: Literal["all", "diff", "none"] | None = None
     gold_cache: bool | None = None
     transpile_gold: bool | None = None
+    leave_undetermined: bool | None = None
     alpha: float | None = Field(default=None, ge=0, le=1)
     beta: float | None = Field(default=None, ge=0, le=1)
     disagreement: float | None = Field(default=None, ge=0, lt=1)
@@ -150,6 +151,7 @@ class JudgeKeywords(TypedDict, total=False):
     timeout: float | None
     gold_timeout: float | None
     row_limit: int | None
+    leave_undetermined: bool | None
     engine: Literal["auto", "ask", "none"] | None
     runtime: str | None
     pull: Literal["auto", "never"] | None
@@ -253,6 +255,7 @@ class RunConfig:
     store_rows: Literal["all", "diff", "none"]
     gold_cache: bool
     transpile_gold: bool
+    leave_undetermined: bool
     alpha: float
     beta: float
     disagreement: float
@@ -291,6 +294,7 @@ _DEFAULTS = RunOptions(
     store_rows="all",
     gold_cache=True,
     transpile_gold=False,
+    leave_undetermined=False,
     alpha=0.3,
     beta=0.2,
     disagreement=0.1,

@@ -20,7 +20,7 @@ from harness.results.case_result import CaseResult, ComparisonRecord, OrderRecor
 from harness.results.parsed import OrderFacts, OrderKey
 from harness.results.records import comparison_record
 from harness.results.rescored import Flip, OtherGold, PolicyTotal, Rescored
-from harness.results.verdicts import Comparison, distance
+from harness.results.verdicts import Comparison, distance, is_gold_open
 from harness.store.reading import StoredGold, StoredRun, StoredSides, by_state, has_rows, read_run, read_sides
 from harness.verdict import GoldRows, credited, judge_rows
 
@@ -152,10 +152,12 @@ def _rescored(
     """Return the whole answer: totals, flips, and what could not be judged or found again."""
     scorable = sum(result.verdict not in UNSCORABLE for result in run.results)
     looked = {result.key for result in compared}  # results themselves compare field by field, for minutes
-    lost = tuple(_label(one.result) for one in judged if one.under[OWN].verdict != one.result.verdict.value)
-    flips = tuple(_flip(one) for one in judged if len({one.result.verdict.value, *_verdicts(one)}) > 1)
-    whole = scorable if not missing else None
-    totals = tuple(_total(name, policy, judged, whole) for name, policy in chosen.items())
+    leaves = bool(run.manifest.settings.get("leave_undetermined"))
+    lost = tuple(_label(one.result) for one in judged if _ended(one.under[OWN], leaves) != one.result.verdict.value)
+    flips = tuple(_flip(one) for one in judged if len({one.result.verdict.value, *_verdicts(one, leaves)}) > 1)
+    left = sum(one.result.verdict is Verdict.UNAVAILABLE for one in judged)  # compared, so its gold was there
+    whole = scorable + left if not missing else None
+    totals = tuple(_total(name, policy, judged, whole, leaves) for name, policy in chosen.items())
     code = _exit_code(run, judged, lost)
     return Rescored(
         run_id=run.manifest.run_id,
@@ -177,9 +179,14 @@ def _rescored(
     )
 
 
-def _verdicts(one: _Judged) -> list[str]:
-    """Return the verdict under each policy."""
-    return [best.verdict for best in one.under.values()]
+def _verdicts(one: _Judged, leaves: bool) -> list[str]:
+    """Return what the result ends as under each policy."""
+    return [_ended(best, leaves) for best in one.under.values()]
+
+
+def _ended(best: _Best, leaves: bool) -> str:
+    """Return what a result ends as: the verdict, or unavailable where the run leaves out what its gold leaves open."""
+    return Verdict.UNAVAILABLE.value if leaves and is_gold_open(best.record) else best.verdict
 
 
 def _flip(one: _Judged) -> Flip:
@@ -202,9 +209,11 @@ def _other(gold: StoredGold) -> OtherGold:
     return OtherGold(sql=gold.sql, columns=names)
 
 
-def _total(name: str, policy: Policy, judged: Sequence[_Judged], scorable: int | None) -> PolicyTotal:
-    """Count one policy's verdicts; the accuracy has the run's own denominator, and none where rows are missing."""
+def _total(name: str, policy: Policy, judged: Sequence[_Judged], scorable: int | None, leaves: bool) -> PolicyTotal:
+    """Count one policy's verdicts; the accuracy has the denominator of a run, and none where rows are missing."""
     counts = Counter(one.under[name].verdict for one in judged)
+    left = sum(_ended(one.under[name], leaves) == Verdict.UNAVAILABLE.value for one in judged)
+    scored = None if scorable is None else scorable - left
     return PolicyTotal(
         name=name,
         digest=policy.digest,
@@ -213,7 +222,8 @@ def _total(name: str, policy: Policy, judged: Sequence[_Judged], scorable: int |
         match=counts["match"],
         mismatch=counts["mismatch"],
         undecided=counts["undecided"],
-        accuracy=counts["match"] / scorable if scorable else None,
+        left_out=left,
+        accuracy=counts["match"] / scored if scored else None,
     )
 
 

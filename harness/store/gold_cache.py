@@ -15,7 +15,7 @@ from cases.typed_json import relation_from_json, relation_to_json
 from harness.store.facts_cache import FactsCache
 from harness.store.kept_files import KeptFiles
 
-FORMAT = 2
+FORMAT = 3
 _REWRITES = "rewrites"
 _FACTS = "facts"
 _REMEMBERED_CELLS = 100

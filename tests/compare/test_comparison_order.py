@@ -167,12 +167,37 @@ def test_a_row_past_the_limit_with_another_key_is_no_cut() -> None:
     assert order.cut_tie is False
 
 
-def test_a_cut_tie_with_hidden_keys_cannot_be_freed() -> None:
-    """A freed member that cannot be checked against a hidden key is undecided; an inner row is not free."""
-    probe = relation(("a", 1), ("b", 2), ("c", 2), ("d", 2))
+@pytest.mark.parametrize(
+    ("tie", "pred", "verdict"),
+    [
+        ((("b", 2), ("c", 2), ("d", 2)), "abd", "match"),
+        ((("b", 2), ("c", 2), ("d", 2)), "abx", "undecided"),
+        ((("b", 2), ("c", 2), ("d", 2)), "abb", "undecided"),
+        ((("b", 2), ("c", 2), ("d", 2), ("e", 3)), "abd", "match"),
+        ((("b", 2), ("c", 2), ("d", 2), ("e", 3)), "abx", "mismatch"),
+        ((("b", 2), ("c", 2), ("d", 2), ("e", 3)), "abe", "mismatch"),
+        ((("b", 2), ("c", 2), ("d", 2), ("e", 2)), "aed", "match"),
+        ((("b", 2), ("c", 2), ("d", 2), ("e", 2)), "abb", "mismatch"),
+        ((("b", 2), ("c", 2), ("d", 2), ("d", 2)), "add", "match"),
+        ((("b", 2), ("c", 2), ("d", 2)), "xbd", "mismatch"),
+    ],
+)
+def test_a_cut_tie_with_hidden_keys_is_decided_by_its_members(tie: tuple[Row, ...], pred: str, verdict: str) -> None:
+    """Rows tied past the LIMIT may stand for the gold's; others may not, once a row or the whole tie shows its end."""
+    probe = relation(("a", 1), *tie)
+    answer = relation(*((letter,) for letter in pred))
+    assert judged(GOLD, answer, Policy(cut_ties="any"), facts(None, limit=3), probe) == verdict
+    assert judged(GOLD, answer, Policy(cut_ties="any", columns="any"), facts(None, limit=3), probe) == verdict
+
+
+def test_a_selected_key_of_a_cut_tie_is_decided_by_its_members_where_they_are_known() -> None:
+    """Any row with the key will do where nobody looked; where the tie is known to its end, its members alone."""
+    gold, invented = relation((1, "a"), (2, "b")), relation((1, "a"), (2, "z"))
     policy = Policy(cut_ties="any")
-    assert judged(GOLD, relation(("a",), ("b",), ("d",)), policy, facts(None, limit=3), probe) == "undecided"
-    assert judged(GOLD, relation(("x",), ("b",), ("d",)), policy, facts(None, limit=3), probe) == "mismatch"
+    assert judged(gold, invented, policy, facts(0, limit=2), None) == "match"
+    seen = relation((1, "a"), (2, "b"), (2, "c"), (3, "d"))
+    assert judged(gold, invented, policy, facts(0, limit=2), seen) == "mismatch"
+    assert judged(gold, relation((1, "a"), (2, "c")), policy, facts(0, limit=2), seen) == "match"
 
 
 @pytest.mark.parametrize(
