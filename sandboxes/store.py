@@ -11,6 +11,7 @@ import secrets
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -63,10 +64,6 @@ class StoredImage(BaseModel):
     imported: bool = False
     seal: str = ""
 
-    def sealed_with(self, password: str) -> str:
-        """Return the sha256 of all that is stored, the secret included; a bit that a disk changed changes it."""
-        return hashlib.sha256(f"{self.model_dump_json(exclude={'seal'})}{password}".encode()).hexdigest()
-
     def snapshot_image(self) -> SnapshotImage:
         """Return the value the rest of the program passes around."""
         return SnapshotImage(self.ref, self.key, self.dialect, self.base, self.catalogs)
@@ -82,25 +79,28 @@ class Store:
     def load(self, key: str) -> StoredImage | None:
         """Return the image of that key, or None where it is missing, damaged or of another format: then it is baked."""
         try:
-            stored = StoredImage.model_validate_json((self._root / key / _CATALOG).read_bytes())
+            value = json.loads((self._root / key / _CATALOG).read_bytes())
+            whole = value.get("seal") == _seal(value, self.password(key)) and value.get("key") == key
         except FileNotFoundError:
             return None
-        except (OSError, ValidationError, json.JSONDecodeError) as error:
-            _tell_damaged(key, str(error).split("\n", 1)[0])
+        except (OSError, ValueError, AttributeError):
+            whole = False
+        if not whole:
+            _log.warning("the kept image %s is damaged and is made again: it is not what was written", key[:12])
             return None
-        if stored.format != FORMAT:
-            return None
-        if stored.key != key or stored.seal != stored.sealed_with(self.password(key)):
-            _tell_damaged(key, "it is not what was written")
-            return None
-        return stored.model_copy(update={"seal": ""})
+        try:
+            stored = StoredImage.model_validate(value)
+        except ValidationError:
+            return None  # whole, and written by another version of this program
+        return stored.model_copy(update={"seal": ""}) if stored.format == FORMAT else None
 
     def save(self, stored: StoredImage, password: str) -> None:
         """Write the secret first, so that a catalogue never stands without it."""
         folder = private_folder(self._root / stored.key)
         write_private(folder / _SECRET, password)
-        sealed = stored.model_copy(update={"seal": stored.sealed_with(password)})
-        write_private(folder / _CATALOG, sealed.model_dump_json(indent=1))
+        value = stored.model_dump(mode="json")
+        value["seal"] = _seal(value, password)
+        write_private(folder / _CATALOG, json.dumps(value, indent=1, ensure_ascii=False))
 
     def password(self, key: str) -> str:
         """Return the one secret of an image, or nothing where its folder is gone."""
@@ -128,9 +128,10 @@ class Store:
         return tuple(sorted(found, key=lambda entry: entry[0], reverse=True))
 
 
-def _tell_damaged(key: str, why: str) -> None:
-    """Say that what is kept of an image cannot be used: it is baked again."""
-    _log.warning("the kept image %s is damaged and is made again: %s", key[:12], why)
+def _seal(value: dict[str, Any], password: str) -> str:
+    """Return the sha256 of all that is stored, the secret included; a bit that a disk changed changes it."""
+    rest = {name: one for name, one in value.items() if name != "seal"}
+    return hashlib.sha256(f"{json.dumps(rest, sort_keys=True)}{password}".encode()).hexdigest()
 
 
 def held(snapshots: Sequence[Snapshot]) -> tuple[Held, ...]:

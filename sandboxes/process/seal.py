@@ -35,14 +35,18 @@ def is_sound(folder: Path, snapshots: Sequence[Snapshot] = ()) -> bool:
     if not folder.is_dir():
         return False
     try:
-        read(folder, snapshots)
-        if json.loads((folder / SEAL).read_text(encoding="utf-8")) == _digests(folder):
-            return True
+        sealed = json.loads((folder / SEAL).read_text(encoding="utf-8")) == _digests(folder)
         why = "its files are not what was written"
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        why = str(error).split("\n", 1)[0]
-    _log.warning("the kept image %s is damaged and is made again: %s", folder.name[:12], why)
-    return False
+    except (OSError, ValueError) as error:
+        sealed, why = False, str(error).split("\n", 1)[0]
+    if not sealed:
+        _log.warning("the kept image %s is damaged and is made again: %s", folder.name[:12], why)
+        return False
+    try:
+        read(folder, snapshots)
+    except (ValueError, LookupError, TypeError):
+        return False  # whole, and written by another version of this program
+    return True
 
 
 def _digests(folder: Path) -> dict[str, str]:
