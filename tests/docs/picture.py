@@ -24,7 +24,7 @@ def picture() -> str:
         run = sqlassay.run("demo", dialect="sqlite", out=Path(folder) / "run")
     shown = run.model_copy(update={"folder": "", "percentiles": {}})
     lines = render(shown, width=WIDTH, color=True).replace(f" {run.manifest.engine_version}", "").splitlines()
-    varies = re.compile(r"(image|isolation|predicted execution|sandboxes|run folder):")
+    varies = re.compile(r"(image|isolation|predicted execution|health|sandboxes|run folder):")
     kept = [line for line in lines if not varies.match(line)]
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(Text.from_ansi("\n".join(kept)), soft_wrap=False)
