@@ -268,3 +268,11 @@ def test_a_number_without_a_source_is_found() -> None:
     assert source_faults({"says": "7", "measured": "once"}) == "say when and how"
     assert spelled(value("policy.rel_tol"), None) == "1e-9"
     assert spelled(value("cases.verdicts:ExitCode.BREACH"), None) == "4"
+
+
+def test_no_two_decisions_share_a_number() -> None:
+    """Each page under docs/decisions/ has a number of its own, which its title begins with."""
+    pages = sorted((ROOT / "docs/decisions").glob("*.md"))
+    numbers = [page.name[:4] for page in pages]
+    assert len(set(numbers)) == len(numbers)
+    assert [page.name for page in pages[1:] if not re.match(rf"# {page.name[:4]}: ", page.read_text("utf-8"))] == []
