@@ -23,12 +23,13 @@ _NUMBERS = rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS
 
 SPELLINGS = Spellings(
     numbers=_NUMBERS,
+    reads=((r"\blimit [0-9.]+ (?P<a>% )(?=\) |offset |$)", (("a", "percent"),)),),
     rest=(
         (rf"^alter table (?:if exists )?{_WORD}drop (?P<a>)(?!column |constraint )", (("a", "column"),)),
         (rf"^alter table (?:if exists )?{_WORD}rename (?P<a>)(?!to |column )[\w$]+ to ", (("a", "column"),)),
     ),
 )
-"""What DuckDB writes shorter than the parser expects: ALTER without COLUMN."""
+"""What DuckDB writes shorter than the parser expects: ALTER without COLUMN, and `%` for PERCENT."""
 
 RULES = GrammarRules(
     sqlglot_dialect="duckdb",
@@ -43,7 +44,6 @@ RULES = GrammarRules(
     visible_system_tables=frozenset(f"information_schema.{view}" for view in _CATALOGUE_VIEWS.split()),
     rejected_text=(
         (r"[`\\?$#]", "a parameter, a place or a character DuckDB and the parser may read differently"),
-        (r"\bhistogram \((?! [^(),]+ \))", "a histogram of a table that its arguments name"),
         (r"\b0[xXoObB]\w", "a number that DuckDB reads as another"),
         (r"(?<!\. )(?<!as )\buser\b", "USER is a function"),
         (
@@ -86,5 +86,6 @@ RULES = GrammarRules(
     allowed_into=r"\binto name [\w$]+ value\b",
     spellings=SPELLINGS,
     file_tables=r"[^\w\s$\"-]",
+    column_calls=frozenset({"histogram"}),
 )
 """The rules: allow-lists are data, names are lower-case."""

@@ -278,6 +278,13 @@ def _is_of_value(tokens: Sequence[Token], index: int, names: Names) -> bool:
     return first >= 0 and (tokens[first].kind not in {"word", "name"} or tokens[first].text not in places)
 
 
+def _of_one_column(tokens: Sequence[Token], index: int) -> bool:
+    """Return True for a call `f(c)` or `f(t.c)` and nothing else in its parentheses."""
+    inside = [token.text if token.kind == "mark" else "" for token in tokens[index + 2 :]]
+    first = next((place for place, mark in enumerate(inside) if mark in {"(", ")", ","}), 0)
+    return first > 0 and inside[first] == ")"
+
+
 def _dot(token: Token) -> bool:
     """Return whether a token is the dot of a qualified name."""
     return token.kind == "mark" and token.text == "."
@@ -313,6 +320,8 @@ def call_trouble(
         schema = _schema(tokens, index)
         if (schema, token.text) in names.allowed_calls and qualified is (schema is not None):
             continue
+        if token.text in names.rules.column_calls and not _of_one_column(tokens, index):
+            return f"'{token.text}' reads the table that its arguments name", "function"
         # A routine may have the name of a function or keyword of the engine's and be the one that is called.
         allowed = token.text not in hidden and any(token.text in each for each in known)
         ours = allowed and token.text not in names.shadows

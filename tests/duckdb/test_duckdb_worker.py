@@ -49,7 +49,7 @@ def cell(server: Sandbox, expression: str) -> tuple[Kind, Any]:
         ("'infinity'::DATE", Kind.DATE, FarTemporal("infinity")),
         ("'9999-12-31'::DATE", Kind.DATE, dt.date(9999, 12, 31)),
         ("'-infinity'::TIMESTAMP", Kind.TIMESTAMP, FarTemporal("-infinity")),
-        ("'0044-03-15 (BC)'::DATE", Kind.DATE, FarTemporal("0044-03-15 (BC)")),
+        ("'0044-03-15 (BC)'::DATE", Kind.DATE, FarTemporal("0044-03-15 BC")),
         ("'24:00:00'::TIME", Kind.TIME, FarTemporal("24:00:00")),
         ("'01:02:03-02'::TIMETZ", Kind.TIMETZ, dt.time(1, 2, 3, tzinfo=dt.timezone(dt.timedelta(hours=-2)))),
         ("'2024-01-01 00:00:00+02'::TIMESTAMPTZ", Kind.TIMESTAMPTZ, dt.datetime(2023, 12, 31, 22, tzinfo=dt.UTC)),
