@@ -25,6 +25,10 @@ class DuckdbSpelling:
         """Return an identifier in double quotes."""
         return '"' + identifier.replace('"', '""') + '"'
 
+    def by_code_points(self, value: str) -> str:
+        """Return a text that compares code point by code point."""
+        return value
+
     def literal(self, text: str) -> str:
         """Return a text literal; a backslash is a backslash."""
         return "'" + text.replace("'", "''") + "'"

@@ -120,6 +120,10 @@ class DuckdbTelling:
         """Return the whole quotient; / alone is a double's."""
         return f"({one} // NULLIF({other}, 0))"
 
+    def by_code_points(self, value: str) -> str:
+        """Return a text as it stands: nothing else compares it here."""
+        return value
+
     def length(self, value: str) -> str:
         """Return a text's length."""
         return f"LENGTH({value})"

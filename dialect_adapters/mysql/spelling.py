@@ -42,6 +42,10 @@ class MysqlSpelling:
         """Return an identifier in backticks."""
         return "`" + identifier.replace("`", "``") + "`"
 
+    def by_code_points(self, value: str) -> str:
+        """Return a text that compares code point by code point."""
+        return f"({value} COLLATE utf8mb4_0900_bin)"
+
     def literal(self, text: str) -> str:
         """Return a text literal; a backslash is doubled."""
         return "'" + text.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -13,7 +13,7 @@ _BIN = "utf8mb4_0900_bin"
 
 
 class MysqlTelling:
-    """Written for MySQL 8 and later under utf8mb4_0900_bin."""
+    """Written for MySQL 8 and later, where text compares by code points; retelling sees to that."""
 
     grammar = "mysql"
     booleans = False
@@ -122,6 +122,10 @@ class MysqlTelling:
     def divided(self, one: str, other: str) -> str:
         """Return the whole quotient."""
         return f"({one} DIV {other})"
+
+    def by_code_points(self, value: str) -> str:
+        """Return a text under the collation of code points."""
+        return f"({value} COLLATE {_BIN})"
 
     def length(self, value: str) -> str:
         """Return a text's length: LENGTH counts bytes."""

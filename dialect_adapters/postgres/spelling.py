@@ -35,6 +35,10 @@ class PostgresSpelling:
         """Return an identifier in double quotes; the loader lower-cased every name."""
         return '"' + identifier.lower().replace('"', '""') + '"'
 
+    def by_code_points(self, value: str) -> str:
+        """Return a text that compares code point by code point."""
+        return value
+
     def literal(self, text: str) -> str:
         """Return a text literal; a backslash is a backslash (standard_conforming_strings)."""
         return "'" + text.replace("'", "''") + "'"

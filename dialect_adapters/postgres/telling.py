@@ -113,6 +113,10 @@ class PostgresTelling:
         """Return the whole quotient; division by zero is NULL elsewhere."""
         return f"CAST(TRUNC(CAST({one} AS NUMERIC) / NULLIF({other}, 0)) AS BIGINT)"
 
+    def by_code_points(self, value: str) -> str:
+        """Return a text as it stands: nothing else compares it here."""
+        return value
+
     def length(self, value: str) -> str:
         """Return a text's length."""
         return f"LENGTH({value})"

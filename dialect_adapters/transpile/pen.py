@@ -9,7 +9,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.facts import Form, Out, Typed
+from dialect_adapters.transpile.facts import Form, Out, SchemaFacts, Typed
 from dialect_adapters.transpile.spelling import Spelling
 
 
@@ -34,6 +34,8 @@ class Pen(Protocol):
     unsaid: list[Difference]
     """What is known of the parts that could not be written."""
     groups: list[Grouping]
+    by_letters: SchemaFacts | None
+    """The tables' facts where the target by itself compares text without case."""
 
     @property
     def group(self) -> Grouping:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from dialect_adapters.transpile import moments, texts
 from dialect_adapters.transpile.causes import Difference
+from dialect_adapters.transpile.collating import lone_texts
 from dialect_adapters.transpile.common import (
     BOOL,
     DATE,
@@ -65,7 +66,7 @@ class Retelling:
     """Retells one statement: `habits` of the engine it was written for, `tell` of the one it is retold for.
 
     `leave` are causes whose parts stay as they are written, `lenient` leaves what cannot be retold too; its causes are
-    in `unsaid`.
+    in `unsaid`. `by_letters` says that the target by itself compares text without case, and the source does not.
     """
 
     habits: Habits
@@ -74,6 +75,7 @@ class Retelling:
     lenient: bool = False
     unsaid: list[Difference] = field(default_factory=list)
     left: int = MOST_WRITTEN
+    by_letters: bool = False
 
     def statement(self, tree: exp.Expr) -> str:
         """Return the statement as the target has to say it; raises Refused."""
@@ -100,6 +102,9 @@ class Retelling:
         """Retell a node's parts, then the node itself; return what stands in its place."""
         for child in list(node.iter_expressions()):
             self._visited(child)
+        if self.by_letters:
+            for text in list(lone_texts(node)):
+                text.replace(self.made(self.tell.by_code_points(self.said(text)), TEXT))
         new = self._left(node)
         if new is None:
             try:

@@ -9,13 +9,14 @@ from sqlglot import exp
 
 from cases.snapshot import Snapshot
 from dialect_adapters.contract import Adapter
+from dialect_adapters.transpile import collating
 from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.common import read_common
 from dialect_adapters.transpile.facts import Refused, SchemaFacts
 from dialect_adapters.transpile.retelling import Retelling
 from dialect_adapters.transpile.snapshot_facts import snapshot_facts
 from dialect_adapters.transpile.spelling import Spelling
-from dialect_adapters.transpile.telling import Retold, Tells
+from dialect_adapters.transpile.telling import Habits, Retold, Tells
 from dialect_adapters.transpile.writing import Writer
 
 
@@ -68,14 +69,20 @@ def rewrite(
     if source.name == target.name:
         return Rewritten(sql)
     if isinstance(source, Retold):
-        return _retold(sql, snapshot, source, target, leave=leave, lenient=lenient)
+        return _retold(sql, snapshot, source, source.habits, target, leave=leave, lenient=lenient)
     if not isinstance(source, Readable):
         return Rewritten(None, f"statements of {source.name} are not rewritten")
     if not isinstance(target, Spelled):
         return Rewritten(None, f"nothing is rewritten for {target.name}")
     try:
+        facts = snapshot_facts(snapshot)
+        tree = source.read_query(sql, facts)
+        by_letters = collating.folds(snapshot, target) and Difference.COLLATION not in leave
         writer = Writer(target.spelling, leave=leave, lenient=lenient)
-        text = writer.query(source.read_query(sql, snapshot_facts(snapshot)))
+        if by_letters:
+            collating.refuse_shared_names(tree, facts.tables)
+            writer.by_letters = facts
+        text = writer.query(tree)
         return Rewritten(text, unsaid=tuple(one.value for one in writer.unsaid))
     except Refused as refusal:
         return Rewritten(None, str(refusal))
@@ -84,15 +91,27 @@ def rewrite(
 
 
 def _retold(
-    sql: str, snapshot: Snapshot, source: Retold, target: Adapter, *, leave: frozenset[Difference], lenient: bool
+    sql: str,
+    snapshot: Snapshot,
+    source: Adapter,
+    habits: Habits,
+    target: Adapter,
+    *,
+    leave: frozenset[Difference],
+    lenient: bool,
 ) -> Rewritten:
     """Return a statement of an engine other than SQLite as the target has to say it, or the reason why not."""
     if not isinstance(target, Tells):
         return Rewritten(None, f"nothing is retold for {target.name}")
-    habits = source.habits
     try:
-        hand = Retelling(habits, target.telling, leave=leave, lenient=lenient)
-        text = hand.statement(read_common(sql, snapshot, habits))
+        tree, by_letters = read_common(sql, snapshot, habits), False
+        there, here = collating.folds(snapshot, source), collating.folds(snapshot, target)
+        if there and not here and not lenient:
+            collating.refuse_what_matters(tree, snapshot, snapshot.settings_for(source.name).collation)
+        if here and not there and Difference.COLLATION not in leave:
+            tree, by_letters = collating.by_code_points(tree, snapshot, target.telling), True
+        hand = Retelling(habits, target.telling, leave=leave, lenient=lenient, by_letters=by_letters)
+        text = hand.statement(tree)
         return Rewritten(text, unsaid=tuple(one.value for one in hand.unsaid))
     except Refused as refusal:
         return Rewritten(None, str(refusal))

@@ -32,13 +32,13 @@ _DECLARED: dict[Kind, tuple[frozenset[str], Affinity, Form]] = {
 
 
 @lru_cache(maxsize=256)
-def _by_digest(digest: str, holder: _Held) -> SchemaFacts:
+def _by_digest(digest: str, holder: Held) -> SchemaFacts:
     """Return a snapshot's facts, once for each content."""
     del digest
     return _facts(holder.snapshot)
 
 
-class _Held:
+class Held:
     """A snapshot on its way through the cache: equal to every other, as the digest alone is the key."""
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -51,12 +51,12 @@ class _Held:
 
     def __eq__(self, other: object) -> bool:
         """Return True for every other."""
-        return isinstance(other, _Held)
+        return isinstance(other, Held)
 
 
 def snapshot_facts(snapshot: Snapshot) -> SchemaFacts:
     """Return what rewriting knows of a snapshot's tables; those that only its scripts make are unknown."""
-    return _by_digest(snapshot.digest, _Held(snapshot))
+    return _by_digest(snapshot.digest, Held(snapshot))
 
 
 def _facts(snapshot: Snapshot) -> SchemaFacts:

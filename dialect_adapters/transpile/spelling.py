@@ -31,6 +31,10 @@ class Spelling(Protocol):
         """Return a text literal."""
         ...
 
+    def by_code_points(self, value: str) -> str:
+        """Return a text that compares code point by code point, whatever the database's collation."""
+        ...
+
     def real(self, value: str) -> str:
         """Return a number as a double."""
         ...

@@ -151,6 +151,10 @@ class Telling(Protocol):
         """Return the whole quotient of two integers, cut towards zero."""
         ...
 
+    def by_code_points(self, value: str) -> str:
+        """Return a text that compares code point by code point, whatever the database's collation."""
+        ...
+
     def length(self, value: str) -> str:
         """Return a text's characters."""
         ...

@@ -9,6 +9,7 @@ from sqlglot import exp
 from cases.relation import Kind
 from dialect_adapters.transpile import comparing, conditions, functions, leaving
 from dialect_adapters.transpile.causes import Difference
+from dialect_adapters.transpile.collating import GIVES
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused
 from dialect_adapters.transpile.pen import Grouping, Pen
 
@@ -58,7 +59,9 @@ def _value(writer: Pen, node: exp.Expr) -> Out:
 def _literal(writer: Pen, node: exp.Expr) -> Out:
     """Write a literal."""
     if node.is_string:
-        return Out(writer.spell.literal(node.name), Form.TEXT)
+        said = writer.spell.literal(node.name)
+        lone = writer.by_letters is not None and isinstance(node.parent, GIVES)
+        return Out(writer.spell.by_code_points(said) if lone else said, Form.TEXT)
     whole = node.name.isdigit()
     return Out(writer.real_literal(node.name), Form.INT if whole else Form.REAL)
 

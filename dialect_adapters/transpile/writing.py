@@ -7,9 +7,20 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from cases.relation import Kind
 from dialect_adapters.transpile import conditions, scopes, values
 from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused, Typed
+from dialect_adapters.transpile.facts import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    ColumnFacts,
+    Form,
+    Out,
+    Refused,
+    SchemaFacts,
+    Typed,
+)
 from dialect_adapters.transpile.joins import full_join
 from dialect_adapters.transpile.pen import Grouping
 from dialect_adapters.transpile.spelling import Spelling
@@ -26,7 +37,7 @@ class Writer:
     """Writes one statement; `spell` is the target's own way to say things.
 
     `leave` are causes whose parts stay as they are written, `lenient` leaves what cannot be written too; its causes are
-    in `unsaid`.
+    in `unsaid`. `by_letters` are the tables' facts where the target by itself compares text without case.
     """
 
     spell: Spelling
@@ -35,6 +46,7 @@ class Writer:
     unsaid: list[Difference] = field(default_factory=list)
     groups: list[Grouping] = field(default_factory=list)
     left: int = MOST_WRITTEN
+    by_letters: SchemaFacts | None = None
 
     @property
     def group(self) -> Grouping:
@@ -262,7 +274,16 @@ class Writer:
         if isinstance(node, exp.Subquery):
             return f"({self.query(node.this)}{self._trailing(node)}) AS {alias}"
         name = self.spell.name(node.name)
+        columns_of = self.by_letters.columns(node.name) if self.by_letters is not None else None
+        if columns_of is not None and any(one.form is Form.TEXT for one in columns_of):
+            return f"(SELECT {', '.join(self._by_letters(one) for one in columns_of)} FROM {name}) AS {alias}"  # noqa: S608
         return name if name == alias else f"{name} AS {alias}"
+
+    def _by_letters(self, column: ColumnFacts) -> str:
+        """Return a column of a table, a text under the collation of code points."""
+        name = self.spell.name(column.name)
+        plain = column.form is Form.TEXT and column.held in (None, Kind.TEXT, Kind.CHAR)
+        return f"{self.spell.by_code_points(name)} AS {name}" if plain else name
 
     # Values
 
