@@ -5,6 +5,7 @@ Nothing else in the harness calls the comparator, so that a metric and a run und
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cases.policy import Policy
@@ -15,13 +16,14 @@ from harness.compare import (
     compare,
     cut_members,
     cuts_tie,
+    differences,
     may_tie,
     partial_credit,
     resolve_policy,
 )
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import OrderFacts
-from harness.results.verdicts import Comparison
+from harness.results.verdicts import CellDifference, Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,16 @@ def credited(
     idle = Constants(gold.constants, constants)
     found = compare(gold.relation, predicted, resolved, order=order, constants=idle)
     return found, partial_credit(gold.relation, predicted, resolved, idle) if found.verdict == "mismatch" else None
+
+
+def cells_apart(
+    gold: GoldRows, predicted: Relation, policy: Policy, *, constants: frozenset[int] = _ANY
+) -> Iterator[CellDifference]:
+    """Yield every cell in which the predicted rows differ from the gold's under a policy; none where they match."""
+    resolved, order = _resolved(gold, policy)
+    idle = Constants(gold.constants, constants)
+    found = compare(gold.relation, predicted, resolved, order=order, constants=idle)
+    yield from differences(gold.relation, predicted, resolved, order, found)
 
 
 def order_demanded(gold: GoldRows, policy: Policy) -> GoldOrder | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.results.case_result import ComparisonRecord
 
 _NAMED = 10
-FORMS = ("json", "text", "markdown", "html")
+FORMS = ("json", "text", "markdown", "html", "csv")
 
 Writer = "Callable[[Pair, ComparisonRecord], str]"
 """Turns one judged pair into what is written about it."""
@@ -33,7 +33,9 @@ Writer = "Callable[[Pair, ComparisonRecord], str]"
 )
 @click.option("--out", metavar="FILE", help="Write there instead of to standard output.")
 @click.option(
-    "--evidence", type=click.Choice(FORMS), help="Show the evidence too: in the JSON lines, or as text, Markdown, HTML."
+    "--evidence",
+    type=click.Choice(FORMS),
+    help="Show the evidence too: in the JSON lines, or as text, Markdown, HTML; csv: every differing cell.",
 )
 def command(pairs: str, predicted: str | None, policy: str, out: str | None, evidence: str | None) -> int:
     """Judge pairs of relations without any database.
@@ -168,6 +170,8 @@ def _writer(evidence: str | None, *, color: bool) -> Callable[[Pair, ComparisonR
     """Return what turns a judged pair into text."""
     if evidence is None or evidence == "json":
         return lambda pair, record: _json_line(pair, record, whole=evidence == "json")
+    if evidence == "csv":
+        return _cells
     from harness.reports import evidence_media as media
     from harness.reports.escape import markdown_code
     from harness.reports.evidence import Sheet, sheet
@@ -187,6 +191,16 @@ def _writer(evidence: str | None, *, color: bool) -> Callable[[Pair, ComparisonR
     return write
 
 
+def _cells(pair: Pair, record: ComparisonRecord) -> str:
+    """Return a line for every cell in which a pair that does not match differs."""
+    from harness.reports.differences import lines
+    from harness.verdict import GoldRows, cells_apart
+
+    if record.verdict == "match" or record.rule == "failed":
+        return ""
+    return lines(cells_apart(GoldRows(pair.gold), pair.predicted, pair.policy), pair.id)
+
+
 def _json_line(pair: Pair, record: ComparisonRecord, *, whole: bool) -> str:
     """Return one JSON line; `whole` adds all evidence."""
     import json
@@ -204,6 +218,10 @@ def _json_line(pair: Pair, record: ComparisonRecord, *, whole: bool) -> str:
 
 def _head(evidence: str | None, source: Path) -> str:
     """Return what stands before the first pair."""
+    if evidence == "csv":
+        from harness.reports.differences import head
+
+        return head("id")
     if evidence != "html":
         return ""
     from harness.reports.evidence_media import html_head

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from cases.policy import Policy
 
 
 @click.command("rescore")
@@ -17,7 +21,8 @@ import click
     help="Policies to judge by (default strict): presets, or a preset plus fields as in strict+rel_tol=1e-6.",
 )
 @click.option("--out", metavar="DIR", help="Folder for rescore.json and rescore.md (default: the run's own).")
-def command(run: str, policy: tuple[str, ...], out: str | None) -> int:
+@click.option("--differences", is_flag=True, help="Write every differing cell under each policy as CSV, too.")
+def command(run: str, policy: tuple[str, ...], out: str | None, differences: bool) -> int:
     """Judge a run's stored rows again under other policies, without a database.
 
     RUN is a run folder. Its own policy is judged again too: a recorded verdict that is not found again ends with
@@ -31,8 +36,12 @@ def command(run: str, policy: tuple[str, ...], out: str | None) -> int:
     if out is not None:
         check_output(Path(out), "rescore")
     names = [name for part in (policy or ("strict",)) for name in _names(part)]
-    found = rescore(Path(run), [(name, policy_named(name)) for name in names])
-    _write(found, Path(run) if out is None else claim(Path(out), "rescore"))
+    policies = [(name, policy_named(name)) for name in names]
+    found = rescore(Path(run), policies)
+    folder = Path(run) if out is None else claim(Path(out), "rescore")
+    _write(found, folder)
+    if differences:
+        _write_differences(Path(run), policies, folder)
     sys.stdout.write(terminal(found) + "\n")
     return int(found.exit_code)
 
@@ -54,6 +63,27 @@ def _write(found: object, folder: Path) -> None:
 
     try:
         write(found, folder)  # type: ignore[arg-type]
+    except OSError as error:
+        message = f"{folder} cannot be written ({error.strerror})"
+        raise InfrastructureError(message, remedy="Name another folder with --out") from None
+
+
+def _write_differences(run: Path, policies: list[tuple[str, Policy]], folder: Path) -> None:
+    """Write a file for each result and policy under which cells differ.
+
+    Raises: InfrastructureError where the folder cannot be written.
+    """
+    from cases.errors import InfrastructureError
+    from harness.reports.files import write_text
+    from harness.run.rescore import differing_under
+    from harness.store.folder import differences_name, file_name
+
+    try:
+        for name, result, text in differing_under(run, policies):
+            place = folder / "rescore-differences" / file_name(name) / Path(differences_name(*result.key)).name
+            for parent in (place.parent.parent, place.parent):
+                parent.mkdir(mode=0o700, exist_ok=True)
+            write_text(place, text)
     except OSError as error:
         message = f"{folder} cannot be written ({error.strerror})"
         raise InfrastructureError(message, remedy="Name another folder with --out") from None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from cases.policy import Policy
 from cases.relation import Relation
 from harness.compare.columns import KNOWN_OF_NONE, Constants, compared
+from harness.compare.differences import differences
 from harness.compare.evidence import explained
 from harness.compare.judge import judge
 from harness.compare.order import GoldOrder, cut_members, cuts_tie, may_tie, resolve_policy
@@ -20,6 +21,7 @@ __all__ = [
     "compare",
     "cut_members",
     "cuts_tie",
+    "differences",
     "may_tie",
     "partial_credit",
     "resolve_policy",

@@ -86,7 +86,7 @@ def judge(
     kept = kept_choices(gold, pred, policy)
     if not kept:
         return Judgement("mismatch", "columns")
-    order = _effective_order(gold, policy, order)
+    order = effective_order(gold, policy, order)
     notes = order.flags if order is not None else ()
     if order is not None and order.broken_nulls:
         return Judgement("undecided", "gold_nulls_order", flags=notes)
@@ -166,7 +166,7 @@ def _same_cells(coded: Encoded, policy: Policy) -> bool:
     return len(ours) == len(theirs) and (ours == theirs or Counter(ours) == Counter(theirs))
 
 
-def _effective_order(gold: Relation, policy: Policy, order: GoldOrder | None) -> GoldOrder | None:
+def effective_order(gold: Relation, policy: Policy, order: GoldOrder | None) -> GoldOrder | None:
     """Return the order to hold the prediction to; None where rows are a bag."""
     if policy.row_order == "ignore" or (policy.row_order == "auto" and order is None):
         return None

@@ -11,6 +11,7 @@ _JSON_UNSAFE = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _URI_LOGIN = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@'\"]*:[^\s/'\"]*@")
 _DSN_LOGIN = re.compile(r"(\b(?:host|hostaddr|dbname|user|port)=\S+[^\n]*?\b(?:password|passwd|pwd)=)[^\s'\";]+", re.I)
 _MARKDOWN = re.compile(r"[&<>`*\[\]|~\\#$!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
+_BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
@@ -25,6 +26,19 @@ def visible(text: str) -> str:
     """Return the text with control, direction-changing and zero-width characters spelled out; line ends stay."""
     safe = redact(text)
     return safe if safe.isprintable() else "".join(map(_shown, safe))
+
+
+def spelled_out(text: str) -> str:
+    """Return a cell's text with every character that cannot be told by its looks as an escape: blanks that are none."""
+    if text.isascii():
+        return text
+    return "".join(_escape(one) if _unseen(one) else one for one in text)
+
+
+def _unseen(character: str) -> bool:
+    """Tell whether a character past ASCII leaves no mark of its own: another blank, a filler, a variant's sign."""
+    kind = unicodedata.category(character)
+    return not character.isascii() and (kind in _HIDDEN or kind == "Zs" or _BLANK.match(character) is not None)
 
 
 def one_line(text: str) -> str:
@@ -72,6 +86,11 @@ def _shown(character: str) -> str:
     hidden = unicodedata.category(character) in _HIDDEN or character in _NO_CHARACTERS
     if not hidden or character in "\n\t":
         return character
+    return _escape(character)
+
+
+def _escape(character: str) -> str:
+    """Return the escape Python would print for a character."""
     code = ord(character)
     if code < 0x100:
         return f"\\x{code:02x}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.reports.escape import redact
+from harness.reports.escape import redact, spelled_out
 from harness.results.case_result import CaseResult, ComparisonRecord, DifferenceRecord
 
 SHOWN_COLUMNS = 12
@@ -99,7 +99,7 @@ def cell_text(cell: Any) -> str:
 
 def _short(text: str, limit: int = CELL_LIMIT) -> str:
     """Return a text, cut with its whole length said where it is past the limit; logins go before that."""
-    text = redact(text)
+    text = spelled_out(redact(text))
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters in all)"
 
 

@@ -33,6 +33,22 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
+class CellDifference:
+    """One cell in which two relations differ: `kind` is differs, moved, missing or extra, rows are counted from 0.
+
+    A side that lacks the row has no row, column and cell.
+    """
+
+    kind: str
+    gold_row: int | None
+    predicted_row: int | None
+    gold_column: str | None
+    predicted_column: str | None
+    gold: object
+    predicted: object
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """The comparator's verdict on two relations with its evidence.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
@@ -16,13 +16,14 @@ from cases.presets import case_policy
 from cases.relation import Relation
 from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
 from harness.change import compare_states
+from harness.reports.differences import head, lines
 from harness.results.case_result import CaseResult, ComparisonRecord, OrderRecord
 from harness.results.parsed import OrderFacts, OrderKey
 from harness.results.records import comparison_record
 from harness.results.rescored import Flip, OtherGold, PolicyTotal, Rescored
-from harness.results.verdicts import Comparison, distance, is_gold_open
+from harness.results.verdicts import CellDifference, Comparison, distance, is_gold_open
 from harness.store.reading import StoredGold, StoredRun, StoredSides, by_state, has_rows, read_run, read_sides
-from harness.verdict import GoldRows, credited, judge_rows
+from harness.verdict import GoldRows, cells_apart, credited, judge_rows
 
 OWN = "run"
 """Names the run's own policy among those it is judged by again."""
@@ -108,6 +109,30 @@ def _judge(gold: StoredGold, sides: StoredSides, policy: Policy) -> tuple[Compar
     if len(sides.golds) > 1:
         return credited(rows, predicted, policy, constants=idle)
     return judge_rows(rows, predicted, policy, constants=idle), None
+
+
+def differing(sides: StoredSides, policy: Policy) -> Iterator[CellDifference]:
+    """Yield every cell in which a prediction differs from the gold that counted; none where states were compared."""
+    gold, predicted = sides.golds[0], sides.predicted
+    if isinstance(gold.content, Relation) and isinstance(predicted, Relation):
+        probe = gold.probe if isinstance(gold.probe, Relation) else None
+        rows = GoldRows(gold.content, gold.sql, _facts(gold.order), probe, gold.constants)
+        yield from cells_apart(rows, predicted, policy, constants=sides.constants)
+
+
+def differing_under(path: Path, policies: Sequence[tuple[str, Policy]]) -> Iterator[tuple[str, CaseResult, str]]:
+    """Yield policy, result and differing cells as CSV for each of a run's stored results that differs under a policy.
+
+    Raises: InputError where the folder is damaged or a policy cannot be applied.
+    """
+    run = read_run(path)
+    chosen = {OWN: _own(run)} | dict(policies)
+    for result in filter(has_rows, run.results):
+        sides = read_sides(run, result)
+        for name, policy in chosen.items() if sides is not None else ():
+            text = lines(differing(sides, case_policy(policy, _case(result)))) if sides is not None else ""
+            if text:
+                yield name, result, head() + text
 
 
 def _case(result: CaseResult) -> Case:

@@ -14,12 +14,15 @@ from cases.case import Case, Prediction
 from cases.errors import RunEndsError
 from cases.outcome import Changed, Outcome, Rows
 from cases.pack import Pack
+from cases.presets import case_policy
+from cases.verdicts import Verdict
 from harness.agents.contract import Agent
 from harness.desk import Desk, Rules
 from harness.evaluate import Judged, evaluate
 from harness.gold import answer_gold, cases_with_gold
 from harness.judges import Seated
 from harness.kin import in_dialects, lent
+from harness.reports.differences import head, lines
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import Evidence, GoldAnswer
 from harness.results.records import case_result, with_pace
@@ -33,11 +36,13 @@ from harness.run.finish import Ending, WriteReports, finish, run_result
 from harness.run.judging import open_run_judge
 from harness.run.manifest import known_before, manifest, places
 from harness.run.options import RUNS, RunConfig
+from harness.run.rescore import differing
 from harness.run.screen import Screen
 from harness.run.select import select
 from harness.run.workers import Crew
 from harness.store.folder import RunFolder, check_new
 from harness.store.gold_cache import GoldCache
+from harness.store.reading import has_rows, together
 from harness.store.shelf import GoldShelf
 from harness.store.sides import Side, row_sides, state_sides
 from harness.suite import SuiteGold
@@ -49,6 +54,10 @@ _TOLD = 3
 
 Answers = dict[tuple[str, str], tuple[GoldAnswer, ...]]
 """Gold answers by case and snapshot."""
+
+
+_DIFFERENCES_UP_TO = 10_000
+"""Rows of a side up to which a run writes every differing cell of a failed case by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,9 +386,20 @@ def _judge(task: _Task, desk: Desk, config: RunConfig, book: Book) -> _Done:
     timing = with_pace(_timing(task, judged, prediction, agent_seconds, total_seconds), judged.evidence, paced)
     # Here, in the worker: rows that waited for the runner's thread would pile up in memory.
     if _stored(config, result):
-        book.folder.store_relations(result, _sides(judged, gold))
+        sides = _sides(judged, gold)
+        book.folder.store_relations(result, sides)
+        if result.verdict is Verdict.MISMATCH and has_rows(result):
+            _store_differences(task.case, result, sides, desk, book)
     watched = (judged.evidence, gold) if book.watch is not None else None
     return _Done(result, timing, desk.station.drift, watched)
+
+
+def _store_differences(case: Case, result: CaseResult, sides: Sequence[Side], desk: Desk, book: Book) -> None:
+    """Write the differing cells of a failed case from the sides that are stored; large ones are left to rescore."""
+    if max(result.gold_shape or (0, 0), result.predicted_shape or (0, 0))[0] > _DIFFERENCES_UP_TO:
+        return
+    found = differing(together(sides, result), case_policy(desk.rules.policy, case))
+    book.folder.store_differences(result, head() + lines(found))
 
 
 def _timing(

@@ -29,6 +29,8 @@ MANIFEST = "manifest.json"
 RESULTS = "results.jsonl"
 TIMINGS = "timings.jsonl"
 RELATIONS = "relations"
+DIFFERENCES = "differences"
+"""Where every differing cell of a failed case stands as CSV."""
 _DRAFT = ".tmp"
 _DRAFTED = (MANIFEST, RESULTS, TIMINGS, PLACES)
 RUN = "run"
@@ -97,6 +99,10 @@ class RunFolder:
         for path in (self.path / RELATIONS).glob("*.jsonl.gz"):
             if f"{RELATIONS}/{path.name}" not in kept:
                 path.unlink()
+        told = {differences_name(case_id, trial) for case_id, trial in found.kept}
+        for path in (self.path / DIFFERENCES).glob("*.csv"):
+            if f"{DIFFERENCES}/{path.name}" not in told:
+                path.unlink()
         return found
 
     def write_manifest(self, manifest: Manifest, places: Places | None = None) -> None:
@@ -120,6 +126,10 @@ class RunFolder:
         lines = [line({**head, **side_to_json(side)}) for side in sides]
         if lines:
             self._write_rows(_rows_name(*result.key), gzip.compress("".join(lines).encode(), mtime=0))
+
+    def store_differences(self, result: CaseResult, text: str) -> None:
+        """Write every differing cell of one result as CSV."""
+        self._write_rows(differences_name(*result.key), text.encode("utf-8", "backslashreplace"))
 
     def finish(self, results: Iterable[CaseResult], timings: Iterable[Timing]) -> None:
         """Write results.jsonl (case order, no clocks) and timings.jsonl."""
@@ -202,6 +212,11 @@ def read_journal(path: Path) -> tuple[tuple[CaseResult, Timing], ...]:
 def _rows_name(case_id: str, trial: int) -> str:
     """Return the name of the file with one result's rows."""
     return f"{RELATIONS}/{file_name(case_id)}.{trial}.jsonl.gz"
+
+
+def differences_name(case_id: str, trial: int) -> str:
+    """Return the name of the file with the differing cells of one result."""
+    return f"{DIFFERENCES}/{file_name(case_id)}.{trial}.csv"
 
 
 def file_name(case_id: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,6 +151,11 @@ def read_sides(run: StoredRun, result: CaseResult) -> StoredSides | None:
         raise InputError(f"cannot be unpacked: {error}", file=path, remedy=_REMEDY) from None
     _check_sides(sides, path, result)
     return _together(sides, result)
+
+
+def together(sides: Sequence[Side], result: CaseResult) -> StoredSides:
+    """Return the sides that a run stores of a result as `read_sides` finds them."""
+    return _together({(side.name, side.alternative): side for side in sides}, result)
 
 
 def _together(sides: dict[tuple[str, int], Side], result: CaseResult) -> StoredSides:

@@ -51,6 +51,8 @@ def test_members_decide_a_cut_tie_and_the_open_rest_counts_0_or_leaves(cli, pack
     ran = cli("run", str(pack), "--dialect", "sqlite", "--predictions", str(pack / "predictions.jsonl"), *flag)
     wanted = {name: verdict for name, (_, _, verdict) in _CASES.items()}
     assert ran.verdicts == wanted | ({"skipped": "unavailable"} if leaves else {})
+    differing = {path.name[:8] for path in (ran.folder / "differences").iterdir()}
+    assert differing == {"no_membe", "not_in_o"}
     manifest = json.loads((ran.folder / "manifest.json").read_text())
     assert manifest["settings"]["leave_undetermined"] is leaves
     assert f"(2 of {4 if leaves else 5} scorable cases match)" in ran.out

@@ -432,3 +432,14 @@ def test_a_real_run_is_found_again(tmp_path: Path, own: str, capsys: pytest.Capt
     assert found.judged == found.compared > 50
     assert found.totals[1].match == found.totals[0].match
     capsys.readouterr()
+
+
+def test_every_differing_cell_is_written_where_asked(run: Path, tmp_path: Path) -> None:
+    """`--differences` leaves one CSV for each policy and result that differs under it, and none for a match."""
+    out = tmp_path / "again"
+    assert _run(["rescore", str(run), "--policy", "strict", "--out", str(out), "--differences"]) == 0
+    found = {str(path.relative_to(out / "rescore-differences")) for path in out.rglob("*.csv")}
+    assert {"run/ordered.0.csv", "strict/ordered.0.csv", "strict/turned.0.csv", "run/double.0.csv"} <= found
+    assert not {"run/turned.0.csv", "run/same.0.csv", "strict/same.0.csv"} & found
+    lines = (out / "rescore-differences" / "strict" / "double.0.csv").read_text().splitlines()
+    assert lines[1:] == ["extra,,1,,c0,,1", "extra,,1,,c1,,a"]
