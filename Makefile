@@ -44,21 +44,22 @@ $(error $(UNKNOWN) is a variable of no target$(if $(NEAR),; did you mean $(NEAR)
 endif
 
 option = $(if $($(1)),$(2) '$($(1))')
+# Where base images come from, for every command that makes images.
+BASES = $(call option,PULL,--pull) $(call option,MIRROR,--mirror) $(call option,IMAGES_LOCK,--images-lock)
 EVAL_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,PREDICTIONS,--predictions) $(call option,AGENT,--agent) $(call option,OUT,--out) \
 	$(call option,JOBS,--jobs) $(call option,ISOLATION,--isolation) $(call option,POOL,--pool) \
 	$(call option,SANDBOX,--sandbox) $(call option,TRIALS,--trials) \
-	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) $(call option,RUNTIME,--runtime)
+	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) $(call option,RUNTIME,--runtime) $(BASES)
 CROSS_OPTIONS = --dialects '$(FROM),$(TO)' --engine '$(ENGINE)' \
 	$(call option,PREDICTIONS,--predictions) $(call option,AGENT,--agent) $(call option,PREDICT,--predict) \
 	$(call option,OUT,--out) $(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) \
-	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit)
+	$(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) $(BASES)
 REDTEAM_OPTIONS = --dialect '$(DIALECT)' --engine '$(ENGINE)' \
 	$(call option,ATTACKS,--attacks) $(call option,BENIGN,--benign) $(call option,SNAPSHOT,--snapshot) \
 	$(call option,LAYERS,--layers) $(call option,SAMPLE,--sample) $(call option,SEED,--seed) \
 	$(call option,TIMEOUT,--timeout) $(call option,OUT,--out) $(call option,JOBS,--jobs) $(call option,SANDBOX,--sandbox) \
-	$(call option,RUNTIME,--runtime) $(call option,PULL,--pull) $(call option,MIRROR,--mirror) \
-	$(call option,IMAGES_LOCK,--images-lock)
+	$(call option,RUNTIME,--runtime) $(BASES)
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PROJECT := $(PIP) --no-deps --no-build-isolation --editable .
@@ -73,17 +74,17 @@ help: ## List what can be made
 EXTRAS = $(addprefix $(VENV)/.,$(filter duckdb,$(subst $(comma), ,$(DIALECT),$(FROM),$(TO),$(DIALECTS))))
 comma := ,
 
-eval: $(VENV)/.runtime $(EXTRAS) ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS ISOLATION POOL SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE RUNTIME
+eval: $(VENV)/.runtime $(EXTRAS) ## Judge predictions: DIALECT PACK PREDICTIONS AGENT OUT JOBS ISOLATION POOL SANDBOX TRIALS TIMEOUT ROW_LIMIT ENGINE RUNTIME PULL MIRROR IMAGES_LOCK
 	@$(BIN)/sqlassay run '$(PACK)' $(EVAL_OPTIONS)
 
-crosscheck: $(VENV)/.runtime $(EXTRAS) ## Cross engines: FROM TO PACK PREDICTIONS AGENT PREDICT OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE
+crosscheck: $(VENV)/.runtime $(EXTRAS) ## Cross engines: FROM TO PACK PREDICTIONS AGENT PREDICT OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE PULL MIRROR IMAGES_LOCK
 	@$(BIN)/sqlassay crosscheck '$(PACK)' $(CROSS_OPTIONS)
 
-check-cases: $(VENV)/.runtime $(EXTRAS) ## Examine a pack's own gold: PACK DIALECTS FAIL_ON OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE RUNTIME
+check-cases: $(VENV)/.runtime $(EXTRAS) ## Examine a pack's own gold: PACK DIALECTS FAIL_ON OUT JOBS SANDBOX TIMEOUT ROW_LIMIT ENGINE RUNTIME PULL MIRROR IMAGES_LOCK
 	@$(BIN)/sqlassay check-cases '$(PACK)' --engine '$(ENGINE)' $(call option,DIALECTS,--dialects) \
 		$(call option,FAIL_ON,--fail-on) $(call option,OUT,--out) $(call option,JOBS,--jobs) \
 		$(call option,SANDBOX,--sandbox) $(call option,TIMEOUT,--timeout) $(call option,ROW_LIMIT,--row-limit) \
-		$(call option,RUNTIME,--runtime)
+		$(call option,RUNTIME,--runtime) $(BASES)
 
 redteam: $(VENV)/.runtime $(EXTRAS) ## Attack every layer: DIALECT ATTACKS BENIGN SNAPSHOT LAYERS SAMPLE SEED TIMEOUT OUT JOBS SANDBOX ENGINE RUNTIME PULL MIRROR IMAGES_LOCK
 	@$(BIN)/sqlassay redteam $(REDTEAM_OPTIONS)

@@ -37,6 +37,9 @@ _DEFAULT = "does_not_run,refused_by_guard,non_deterministic"
 @click.option("--sandbox", metavar="NAME", help="auto (default), docker, process or reduced.")
 @click.option("--engine", metavar="HOW", help="auto (default), ask or none: may a container engine be started here?")
 @click.option("--runtime", metavar="NAME", help="Container runtime the engine knows, such as runsc or crun.")
+@click.option("--pull", metavar="HOW", help="auto (default) or never: may a registry be asked for a base image?")
+@click.option("--mirror", metavar="HOST,HOST", help="Registries to ask before the official one.")
+@click.option("--images-lock", metavar="FILE", help="What official images must be (default: a file in the cache).")
 def command(pack: str, dialects: str | None, fail_on: str, out: str | None, format_: str | None, **options: Any) -> int:
     """Check a pack's gold: it runs, twice, in any row order, on any day, and matches itself.
 

@@ -24,6 +24,9 @@ VARIABLES = {
     "ROW_LIMIT": "--row-limit",
     "DIALECT": "--dialect",
     "ENGINE": "--engine",
+    "PULL": "--pull",
+    "MIRROR": "--mirror",
+    "IMAGES_LOCK": "--images-lock",
 }
 
 

@@ -39,6 +39,18 @@ def test_a_sandbox_in_the_environment_counts_in_every_command(
     assert "unknown sandbox provider 'bogus'" in said
 
 
+@pytest.mark.parametrize(
+    "command", ["redteam", "check-cases demo", "crosscheck demo", "snapshot build demo", "run demo"]
+)
+def test_a_registry_is_forbidden_to_every_command_that_makes_images(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Each of them reads the setting `SQLASSAY_PULL` of the option `--pull`: none asks a registry past a `never`."""
+    monkeypatch.setenv("SQLASSAY_PULL", "bogus")
+    code, said = _said(capsys, *command.split())
+    assert (code, "never" in said) == (2, True), said
+
+
 def test_every_command_but_those_with_layers_reads_its_options() -> None:
     """Click fills them in below the command line; run and crosscheck have a layer of their own for them."""
     for name in COMMANDS:
