@@ -163,6 +163,8 @@ class _Reader:
         never = _limit_zero(query) or any(_truth(part) is False for part in conditions)
         if never:
             scope.reads = False
+        elif not scope.reads:  # which rows of a made-up list stay is asked of a table, row by row
+            scope.reads = any(self._asks(part, scope, env) for part in conditions)
         scope.held = frozenset(self._held(conditions, scope, env))
         columns: Flags = []
         literals: list[Text | None] = []
@@ -177,6 +179,15 @@ class _Reader:
             columns.append((projection.alias_or_name.lower(), computed))
         made = _Made(columns, scope.reads, tuple(literals))
         return _nothing(made) if never else made
+
+    def _asks(self, condition: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> bool:
+        """Tell whether a condition holds a row of this SELECT against a table by a nested query."""
+        ours = any(
+            column.table.lower() in scope.sources or (not column.table and condition.find(exp.In) is not None)
+            for column in condition.find_all(exp.Column)
+        )
+        nested = condition.find(exp.Select) is not None
+        return ours and nested and self._computed(condition, scope, env)
 
     def _held(self, conditions: list[exp.Expr], scope: _Scope, env: Mapping[str, _Made | None]) -> Iterator[Text]:
         """Yield the literals that a condition holds a computed value equal to."""

@@ -35,7 +35,7 @@ def test_unknown_case_is_refused_before_anything_runs(cli, tmp_path):
     assert (ran.code, ran.folder.exists()) == (2, False)
     assert "demo-99" in last_line(ran.err)
     assert "--allow-unknown" in last_line(ran.err)
-    assert cli("run", "demo", "--predictions", file, "--allow-unknown").code == 0
+    assert cli("run", "demo", "--predictions", file, "--allow-unknown").code == 5  # no case has an answer
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_unknown_case_is_refused_before_anything_runs(cli, tmp_path):
     ],
 )
 def test_strange_statements_get_a_verdict(cli, tmp_path, sql, verdict):
-    """Whatever an agent answers is a verdict, never a crash, and the run ends with 0."""
+    """Whatever an agent answers is a verdict, never a crash; the run ends with 0, with 5 where nothing was answered."""
     file = predictions(tmp_path / "p.jsonl", {"case_id": "demo-01", "sql": sql})
     ran = cli("run", "demo", "--predictions", file, "--only", "demo-01", "--timeout", "1", "--row-limit", "50")
-    assert ran.code == 0, ran.err
+    assert ran.code == (5 if verdict == "no_prediction" else 0), ran.err
     assert ran.verdicts == {"demo-01": verdict}, ran.results[0]["reason"]
 
 
@@ -185,7 +185,7 @@ def test_callables_are_asked_in_a_process_of_their_own(cli, tmp_path, function, 
     """A callable that hangs, exits, raises or answers junk costs its case only, and the reason says why."""
     (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
     ran = cli("run", "demo", "--agent", f"{tmp_path}/agent.py:{function}", "--only", "demo-01", "--agent-timeout", "3")
-    assert (ran.code, ran.verdicts) == (0, {"demo-01": verdict}), ran.err
+    assert (ran.code, ran.verdicts) == (5 if verdict == "no_prediction" else 0, {"demo-01": verdict}), ran.err
     assert said in ran.results[0]["reason"]
 
 
