@@ -84,7 +84,6 @@ def test_half_files_of_a_killed_run_are_gone(ground, undisturbed):
     (folder / "manifest.json.tmp").write_text("half", encoding="utf-8")
     (folder / "relations").mkdir(exist_ok=True)
     (folder / "relations" / "avg.0.jsonl.gz").write_bytes(b"half")
-    (folder / "relations" / "avg.0.jsonl.gz.tmp").write_bytes(b"half")
     assert resumed(ground, folder)[0] == 0
     assert differences(ground.home / "diff", folder) == []
     assert not (folder / "places.json").exists()
