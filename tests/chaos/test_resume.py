@@ -13,6 +13,9 @@ import pytest
 from chaos_ground import CASES, VERDICTS, Ground, wait_for
 from chaos_same import differences
 
+from harness.store.folder import RUN
+from harness.store.output import mark
+
 pytestmark = pytest.mark.jail
 
 
@@ -146,6 +149,7 @@ def test_a_run_killed_before_its_manifest_is_run_again(ground):
     folder = ground.home / "run"
     folder.mkdir()
     (folder / "journal.jsonl").touch()
+    mark(folder, RUN)
     code, last = resumed(ground, folder)
     assert (code, "before its first case" in last) == (2, True), last
     assert ground.call(*ground.run_arguments("run", "sqlite"))[0] == 0
