@@ -283,7 +283,8 @@ def test_full_disk_is_not_a_pass(cli, tmp_path):
     finally:
         subprocess.run(["umount", str(target)], check=True)
     assert ran.code == 3
-    assert "could not be written" in last_line(ran.out) or "cannot be written" in last_line(ran.err)
+    last = last_line(ran.out + ran.err)
+    assert "could not be written" in last or "cannot be written" in last
 
 
 @pytest.mark.parametrize(
