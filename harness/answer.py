@@ -80,6 +80,7 @@ _CLAUSES = words(
 _MORE = re.compile(r"^[ \t]*(?P<word>[A-Za-z]+)\b(?=[^;]{0,2000};[ \t]*$)", re.MULTILINE)
 _ODD = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _TRIES = 64
+_FIRST = 16
 _LOOK = 1024
 
 
@@ -111,11 +112,18 @@ def read_answer(text: str, rules: GrammarRules) -> Answer:
 
 def _is_sql(text: str, rules: GrammarRules) -> bool:
     """Return whether the engine would read a statement's first word; what has no code at all is SQL as well."""
-    lexed = lex(text, rules)
-    tokens = list(dropwhile(lambda token: token.kind == "mark" and token.text in {";", "("}, lexed.tokens))
+    lexed = lex(text, rules, _FIRST)
+    tokens = _without_brackets(lexed)
+    if not tokens and len(lexed.tokens) == _FIRST:
+        tokens = _without_brackets(lex(text, rules))
     if not tokens or (lexed.gated and text.lstrip(";( \t\r\n").startswith("/*")):
         return True
     return _starts(tokens)
+
+
+def _without_brackets(lexed: Lexed) -> list[Token]:
+    """Return the tokens behind the semicolons and brackets that a text begins with."""
+    return list(dropwhile(lambda token: token.kind == "mark" and token.text in {";", "("}, lexed.tokens))
 
 
 def _starts(tokens: list[Token]) -> bool:

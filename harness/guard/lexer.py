@@ -131,8 +131,8 @@ def _line_comment(rules: GrammarRules) -> str:
     return rf"{dash}|\#[^\n]*+" if rules.hash_comments else dash
 
 
-def lex(sql: str, rules: GrammarRules) -> Lexed:
-    """Read a text; `problem` names the first thing an engine and a parser could read differently."""
+def lex(sql: str, rules: GrammarRules, most: int | None = None) -> Lexed:
+    """Read a text, or its first `most` tokens; `problem` names what an engine and a parser could read differently."""
     pattern = _pattern(
         rules.string_prefixes,
         rules.escape_prefixes,
@@ -148,7 +148,7 @@ def lex(sql: str, rules: GrammarRules) -> Lexed:
     )
     lexed = Lexed()
     place = 1 if rules.leading_bom and sql.startswith("\ufeff") else 0
-    while place < len(sql) and lexed.problem is None:
+    while place < len(sql) and lexed.problem is None and (most is None or len(lexed.tokens) < most):
         match = pattern.match(sql, place)
         if match is None:  # The last alternative takes any character.
             raise AssertionError("the token pattern is total")

