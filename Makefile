@@ -9,6 +9,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV ?= $(BIN)/uv
+WORKERS ?= 3
 
 # What `make eval` runs. Empty variables leave the pack's or the program's own default in charge.
 DIALECT ?= sqlite
@@ -107,7 +108,7 @@ audit: $(VENV)/.created ## Look the locked packages up among known vulnerabiliti
 	@$(BIN)/python tests/tools/audit.py '$(VENV)-audit' $(LOCKS)
 
 test: check audit engine ## Everything CI runs: check, audit, then every test in jails and on real servers
-	$(BIN)/python -m pytest -q -m "docker or jail or slow"
+	$(BIN)/python -m pytest -q -m "docker or jail or slow" -n $(WORKERS) --dist loadfile
 
 oracle: $(VENV)/.dev ## Judge every handed prediction (5 x 575) and hold each verdict against the handed oracle's
 	ORACLE=all $(BIN)/python -m pytest -q -rP tests/e2e/test_handed.py -k oracle

@@ -80,6 +80,8 @@ class Store:
         """Return the image of that key, or None where it is missing, damaged or of another format: then it is baked."""
         try:
             value = json.loads((self._root / key / _CATALOG).read_bytes())
+            if value.get("format") in range(1, FORMAT):
+                return None  # written by an earlier version of this program, before there were seals
             whole = value.get("seal") == _seal(value, self.password(key)) and value.get("key") == key
         except FileNotFoundError:
             return None

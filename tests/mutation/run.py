@@ -39,7 +39,7 @@ FILES = (
 )
 REWRITTEN = "ignore::pytest.PytestAssertRewriteWarning"  # Hypothesis is imported before pytest starts, on purpose
 SLOW = ("comparator_laws",)
-LEFT_OUT = ("corpus", "memory_does_not_grow", "holds_every_verdict")
+LEFT_OUT = ("corpus", "memory_does_not_grow", "holds_every_verdict", "at_every_size")
 
 
 def modules() -> list[Path]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import shutil
 import sys
 import tarfile
@@ -111,7 +110,7 @@ def test_a_program_names_its_loader_and_libraries() -> None:
     assert any(name.startswith("ld-") for name in names)
 
 
-@pytest.mark.parametrize("data", [b"", b"#!/bin/sh\n", os.urandom(64)])
+@pytest.mark.parametrize("data", [b"", b"#!/bin/sh\n", bytes(range(128, 192))])
 def test_what_is_no_program_needs_nothing(data: bytes) -> None:
     """Scripts and data have no libraries."""
     assert needed(data) == ()
