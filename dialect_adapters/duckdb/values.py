@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
+import math
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -31,7 +33,13 @@ def reader_of(spec: object, depth: int = 0) -> tuple[Kind, Reader]:
     """
     if isinstance(spec, list):
         name, inner = spec
-        if name != "array" or depth > _DEEPEST:
+        if depth > _DEEPEST:
+            raise ValueError(name)
+        if name == "struct":
+            return Kind.JSON, _struct([(str(field), reader_of(one, depth + 1)[1]) for field, one in inner])
+        if name == "map":
+            return Kind.JSON, _map(reader_of(inner, depth + 1)[1])
+        if name != "array":
             raise ValueError(name)
         return Kind.ARRAY, _array(reader_of(inner, depth + 1)[1])
     if spec == "bignum":
@@ -43,6 +51,56 @@ def reader_of(spec: object, depth: int = 0) -> tuple[Kind, Reader]:
 def _array(read: Reader) -> Reader:
     """Return what reads a list of such values."""
     return lambda cell: tuple(None if one is None else read(one) for one in _listed(cell))
+
+
+def _struct(fields: list[tuple[str, Reader]]) -> Reader:
+    """Return what reads a STRUCT as the document of its fields."""
+
+    def read(cell: object) -> Json:
+        values = _listed(cell)
+        if len(values) != len(fields):
+            raise TypeError("no struct")
+        return _document(
+            [(name, None if value is None else one(value)) for (name, one), value in zip(fields, values, strict=True)]
+        )
+
+    return read
+
+
+def _map(read: Reader) -> Reader:
+    """Return what reads a MAP as the document of its keys."""
+
+    def pairs(cell: object) -> Json:
+        found = [_listed(pair) for pair in _listed(cell)]
+        if any(len(pair) != 2 or not isinstance(pair[0], str) for pair in found):
+            raise TypeError("no map")
+        return _document([(str(key), None if value is None else read(value)) for key, value in found])
+
+    return pairs
+
+
+def _document(items: list[tuple[str, object]]) -> Json:
+    """Return names and values as a JSON document, every digit kept."""
+    members = (f"{json.dumps(name, ensure_ascii=False)}: {_spelled(value)}" for name, value in items)
+    return Json("{" + ", ".join(members) + "}")
+
+
+def _spelled(value: object) -> str:
+    """Return a value as JSON writes it: numbers by their digits, what JSON has no type for as text."""
+    if value is None:
+        return "null"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_spelled, value)) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Json):
+        return value.text
+    if isinstance(value, int | Decimal) or (isinstance(value, float) and math.isfinite(value)):
+        return str(value)
+    if isinstance(value, dt.datetime):
+        return json.dumps(value.isoformat(" "))
+    text = value.text if isinstance(value, FarTemporal) else value.hex() if isinstance(value, bytes) else str(value)
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _listed(cell: object) -> list[object]:

@@ -15,7 +15,7 @@ from cases.typed_json import relation_from_json, relation_to_json
 from harness.store.facts_cache import FactsCache
 from harness.store.kept_files import KeptFiles
 
-FORMAT = 3
+FORMAT = 4
 _REWRITES = "rewrites"
 _FACTS = "facts"
 _REMEMBERED_CELLS = 100

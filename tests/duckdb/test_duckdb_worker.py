@@ -13,10 +13,13 @@ import pytest
 from duckdb_servers import installed, served
 
 from cases.outcome import Failure, Rows
-from cases.relation import FarTemporal, Interval, Json, Kind
+from cases.policy import Policy
+from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation
+from cases.typed_json import relation_from_json, relation_to_json
 from cases.verdicts import FailureKind
 from dialect_adapters.conformance import run_on
 from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from harness.verdict import GoldRows, judge_rows
 from sandboxes.contract import Sandbox
 
 pytestmark = [pytest.mark.jail, installed]
@@ -67,10 +70,14 @@ def cell(server: Sandbox, expression: str) -> tuple[Kind, Any]:
         ("[1, NULL, 3]", Kind.ARRAY, (1, None, 3)),
         ("[[DATE 'infinity'], NULL]", Kind.ARRAY, ((FarTemporal("infinity"),), None)),
         ("[1.50, 2]::DECIMAL(4,2)[2]", Kind.ARRAY, (Decimal("1.50"), Decimal("2.00"))),
-        ("{'a': 1.50, 'b': DATE 'infinity'}", Kind.OTHER, "{'a': 1.50, 'b': infinity}"),
-        ("MAP {'k': 1}", Kind.OTHER, "{k=1}"),
+        ("{'a': 1.50, 'b': DATE 'infinity'}", Kind.JSON, Json('{"a": 1.50, "b": "infinity"}')),
+        ("{'b': {'c': NULL, 'd': [1, 2]}, 'b b': 'x'}", Kind.JSON, Json('{"b": {"c": null, "d": [1, 2]}, "b b": "x"}')),
+        ("{'b': '\\x01'::BLOB}", Kind.JSON, Json('{"b": "01"}')),
+        ("MAP {'k': 1}", Kind.JSON, Json('{"k": 1}')),
+        ("MAP {7: DATE '2024-01-02'}", Kind.JSON, Json('{"7": "2024-01-02"}')),
+        ("MAP {1.5: 1}", Kind.OTHER, "{1.5=1}"),
         ("union_value(k := 1)", Kind.OTHER, "1"),
-        ("[{'a': 1}]", Kind.ARRAY, ("{'a': 1}",)),
+        ("[{'a': 1}]", Kind.ARRAY, (Json('{"a": 1}'),)),
         ("'x' || chr(0) || 'y'", Kind.TEXT, "x\x00y"),
     ],
 )
@@ -78,6 +85,25 @@ def test_every_type_comes_back_exact(server: Sandbox, expression: str, kind: Kin
     """Neither months, nor nanoseconds, nor the end of time, nor the last digit is lost on the way."""
     found = cell(server, expression)
     assert (found[0], repr(found[1])) == (kind, repr(value))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "verdict"),
+    [
+        ("{'a': 1.50, 'b': DATE '2024-01-02'}", "{'b': DATE '2024-01-02', 'a': 1.5::DECIMAL(9,3)}", "match"),
+        ("{'a': 1, 'b': 2}", "{'a': 2, 'b': 1}", "mismatch"),
+        ("{'a': 1}", "{'A1': 1}", "mismatch"),
+        ("MAP {'k': 1, 'l': 2}", "MAP {'l': 2, 'k': 1.0::DOUBLE}", "match"),
+        ("MAP {'k': 1}", "MAP {'k': 2}", "mismatch"),
+        ("{'n': 12345678901234567890123456789::HUGEINT}", "{'n': 12345678901234567890123456788::HUGEINT}", "mismatch"),
+    ],
+)
+def test_structs_and_maps_are_compared_by_content(server: Sandbox, one: str, other: str, verdict: str) -> None:
+    """Fields are met by name, entries by key, numbers by value to the last digit; typed JSON keeps them."""
+    sides = [Relation((Column("x", found[0]),), ((found[1],),)) for found in (cell(server, one), cell(server, other))]
+    kept = [relation_from_json(relation_to_json(side)) for side in sides]
+    assert kept == sides
+    assert judge_rows(GoldRows(kept[0]), kept[1], Policy()).verdict == verdict
 
 
 def test_numbers_past_all_bounds_stay_what_they_are(server: Sandbox) -> None:

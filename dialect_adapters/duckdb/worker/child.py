@@ -19,7 +19,7 @@ from .clock import pin_clock
 from .complaint import LimitPassedError, failure_kind, failure_message
 from .files import connect, locked, stripped
 from .framing import receive, send
-from .kinds import Spec, described, selected
+from .kinds import Spec, described, flat, selected
 from .statements import WRITERS, DeniedError, body, check, one_statement, type_name
 
 CHUNK_BYTES = 256 * 1024
@@ -178,7 +178,7 @@ class Child:
         db, statement = self.make_ready(sql, limits)
         names, specs, result = self.run(db, statement, sql)
         yield {"columns": [[name, spec] for name, spec in zip(names, specs, strict=True)]}
-        yield from self.rows(result, limits)
+        yield from self.rows(result, limits, specs)
         yield {"done": True}
 
     def run(
@@ -199,7 +199,9 @@ class Child:
         result = db.execute(selected(text, casts) if any(casts) else text)
         return names, [spec for spec, _ in columns], result
 
-    def rows(self, result: duckdb.DuckDBPyConnection, limits: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def rows(
+        self, result: duckdb.DuckDBPyConnection, limits: dict[str, Any], specs: list[Spec]
+    ) -> Iterator[dict[str, Any]]:
         """Yield a result's rows in chunks, up to its limits."""
         chunk: list[tuple[Any, ...]] = []
         count = pending = total = 0
@@ -207,7 +209,9 @@ class Child:
             count += len(fetched)
             if count > limits["rows"]:
                 raise LimitPassedError("too_many_rows", f"more than {limits['rows']} rows")
-            for row in fetched:
+            nested = not all(isinstance(spec, str) for spec in specs)
+            for found in fetched:
+                row = tuple(map(flat, found, specs)) if nested else found
                 size = sum(cell_size(cell, int(limits["cell_bytes"])) for cell in row)
                 total, pending = total + size, pending + size
                 if total > limits["result_bytes"]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 Spec: TypeAlias = str | list[Any]
-"""A kind's name, or ["array", spec of the elements]."""
+"""A kind's name, ["array", spec of the elements], ["struct", [[name, spec], …]] or ["map", spec of the values]."""
 
 _NATIVE = {
     "boolean": "bool",
@@ -49,11 +49,53 @@ def described(kind: Any) -> tuple[Spec, str]:
     if name in _LISTS:
         spec, cast = described(dict(kind.children)["child"])
         return ["array", spec], f"{cast}[]" if cast else ""
+    if name == "struct" and all(field for field, _ in kind.children):
+        return _of_struct(kind)
+    found = _of_map(kind) if name == "map" else None
+    if found is not None:
+        return found
     if name == "varchar" and str(kind) == "JSON":
         return "json", ""
     if name in _NATIVE:
         return _NATIVE[name], ""
     return _AS_TEXT.get(name, "other"), "VARCHAR"
+
+
+def _of_struct(kind: Any) -> tuple[Spec, str]:
+    """Return the spec of a STRUCT, and its cast where a field needs one."""
+    fields = [(str(name), child, described(child)) for name, child in kind.children]
+    spec: Spec = ["struct", [[name, inner] for name, _, (inner, _) in fields]]
+    if not any(cast for _, _, (_, cast) in fields):
+        return spec, ""
+    quoted = (f"{_quoted(name)} {cast or child}" for name, child, (_, cast) in fields)
+    return spec, f"STRUCT({', '.join(quoted)})"
+
+
+def _of_map(kind: Any) -> tuple[Spec, str] | None:
+    """Return the spec of a MAP whose keys are texts, whole numbers or moments, and its cast; None for other keys."""
+    parts = dict(kind.children)
+    (key, key_cast), (value, value_cast) = described(parts["key"]), described(parts["value"])
+    if key not in ("text", "int", "date", "timestamp"):
+        return None
+    cast = f"MAP({key_cast or parts['key']}, {value_cast or parts['value']})" if key_cast or value_cast else ""
+    return ["map", value], cast
+
+
+def _quoted(name: str) -> str:
+    """Return a name as an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def flat(cell: Any, spec: Spec) -> Any:
+    """Return a cell as it travels: a STRUCT as the list of its values, a MAP as one of pairs."""
+    if cell is None or isinstance(spec, str):
+        return cell
+    name, inner = spec
+    if name == "array":
+        return [flat(one, inner) for one in cell]
+    if name == "struct":
+        return [flat(cell[field], child) for field, child in inner]
+    return [[str(key), flat(value, inner)] for key, value in cell.items()]
 
 
 def selected(sql: str, casts: list[str]) -> str:
