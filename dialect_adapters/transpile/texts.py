@@ -40,7 +40,15 @@ def _held_against_ascii(node: exp.Expr) -> bool:
     if not isinstance(parent, (exp.EQ, exp.NEQ, exp.Like, exp.ILike, exp.In)):
         return False
     others = [one for one in parent.iter_expressions() if one is not node]
-    return all(isinstance(one, exp.Literal) and one.is_string and one.name.isascii() for one in others)
+    return all(_ascii_constant(one) for one in others)
+
+
+def _ascii_constant(node: exp.Expr) -> bool:
+    """Return whether a part is a text of ASCII, or LOWER or UPPER of one: what stands behind is retold later."""
+    inner = node.unnest()
+    while isinstance(inner, (exp.Lower, exp.Upper)):
+        inner = inner.this.unnest()
+    return isinstance(inner, exp.Literal) and bool(inner.is_string) and inner.name.isascii()
 
 
 def counted(said: str) -> str:
