@@ -164,7 +164,7 @@ class RunFolder:
             try:
                 descriptor = os.open(path, _NEW, 0o600)
             except FileNotFoundError:
-                path.parent.mkdir(mode=0o700)
+                path.parent.mkdir(mode=0o700, exist_ok=True)  # another worker may be first
                 descriptor = os.open(path, _NEW, 0o600)
             try:
                 while content:

@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,7 @@ from cases.verdicts import Verdict
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import ParsedQuery
-from harness.store.folder import JOURNAL, RunFolder, file_name, read_journal
+from harness.store.folder import JOURNAL, RELATIONS, RunFolder, file_name, read_journal
 from harness.store.gold_cache import GoldCache, GoldKey
 from harness.store.sides import Side
 
@@ -77,6 +78,21 @@ def test_relations_are_typed_and_repeatable(tmp_path):
     assert paths[0].read_bytes() == paths[1].read_bytes()
     line = json.loads(gzip.decompress(paths[0].read_bytes()))
     assert (line["side"], line["rows"][0][0]) == ("gold", {"$decimal": "1.50"})
+
+
+def test_two_workers_may_store_their_first_rows_at_once(tmp_path, monkeypatch):
+    """The folder of rows that another worker has just made is used: the run goes on."""
+    make = Path.mkdir
+
+    def second(path, *arguments, **options):
+        if path.name == RELATIONS:
+            make(path, mode=0o700, exist_ok=True)  # the other worker, between our look and our call
+        make(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "mkdir", second)
+    with RunFolder(tmp_path / "run") as folder:
+        folder.store_relations(result("a"), [Side("predicted", RELATION)])
+        assert [path.name for path in (folder.path / RELATIONS).iterdir()] == ["a.0.jsonl.gz"]
 
 
 def test_file_names_stay_inside_and_apart():
