@@ -33,8 +33,10 @@ def pack(tmp_path: Path) -> Path:
         cases.append({"id": f"c{number}", "question": "How many?", "snapshot": SNAPSHOTS[number % 3],
                       "gold": {"sqlite": "SELECT count(*) FROM t"}})  # fmt: skip
     (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
-    # Two rows everywhere: right of the second snapshot alone.
-    (folder / "p.jsonl").write_text("".join(json.dumps({"case_id": c["id"], "sql": "SELECT 2"}) + "\n" for c in cases))
+    # Of one, two and three rows it makes 3, 2 and 1: right of the second snapshot alone. It reads the table, as an
+    # answer that reads none matches nowhere.
+    answer = "SELECT 4 - count(*) FROM t"
+    (folder / "p.jsonl").write_text("".join(json.dumps({"case_id": c["id"], "sql": answer}) + "\n" for c in cases))
     header = {"format": 1, "name": "three", "cases": ["cases.jsonl"], "predictions": "p.jsonl",
               "snapshots": {name: {"schema": "schema.yaml", "data": name} for name in SNAPSHOTS}}  # fmt: skip
     (folder / "pack.yaml").write_text(json.dumps(header))
