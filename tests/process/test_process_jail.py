@@ -150,7 +150,30 @@ def test_without_bubblewrap_the_standard_library_does_it(tmp_path: Path, monkeyp
     assert find_jailer(spec(tmp_path, "-c", "")).method == "namespaces"
 
 
-def test_no_jail_is_an_error_with_the_remedy(tmp_path: Path) -> None:
-    """Where no jail works the run stops; nothing weaker is used in silence."""
-    with pytest.raises(InfrastructureError, match="bubblewrap.*--sandbox docker"):
-        find_jailer(spec(tmp_path, "-c", "raise SystemExit('no')"))
+@pytest.mark.parametrize(
+    ("marker", "installed", "remedy"),
+    [
+        (
+            "",
+            False,
+            "Install bubblewrap (apt-get install bubblewrap) and allow user namespaces, use `--sandbox docker`",
+        ),
+        ("", True, "Allow user namespaces, use `--sandbox docker`"),
+        ("/.dockerenv", False, "In a container: start it with `--security-opt seccomp=unconfined"),
+        ("/run/.containerenv", False, "In a container: start it with `--security-opt seccomp=unconfined"),
+    ],
+    ids=["bare", "bubblewrap", "docker", "podman"],
+)
+def test_no_jail_is_an_error_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marker: str, remedy: str, *, installed: bool
+) -> None:
+    """Where no jail works the run stops with what helps there, in a container or not; nothing weaker is used."""
+    probe = spec(tmp_path, "-c", "raise SystemExit('no')")
+    monkeypatch.setattr(jail.Path, "exists", lambda path: str(path) == marker)
+    monkeypatch.setenv("PATH", str(tmp_path) if not installed else os.environ["PATH"])
+    if installed and shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    with pytest.raises(InfrastructureError, match=r"no jail works on this machine \(.*namespaces: no\)") as refused:
+        find_jailer(probe)
+    assert str(refused.value.remedy).startswith(remedy)
+    assert str(refused.value.remedy).endswith("`--sandbox reduced`")
