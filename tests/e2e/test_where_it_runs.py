@@ -45,7 +45,7 @@ def image() -> Iterator[str]:
     client.images.remove(tag, force=True)
 
 
-def _inside(image: str, *arguments: str, **options: object) -> tuple[int, str]:
+def _inside(image: str, *arguments: str, path: str = "/usr/bin", **options: object) -> tuple[int, str]:
     """Run sqlassay in a container with the engine's default rights, the checkout read-only; return code and output."""
     python = Path(sys.base_prefix)
     shown = {Path("/usr"), Path("/etc/ld.so.cache"), Path("/etc/passwd"), python, ROOT, Path(sys.prefix)}
@@ -55,7 +55,7 @@ def _inside(image: str, *arguments: str, **options: object) -> tuple[int, str]:
         [f"{sys.prefix}/bin/python", "-m", "harness.cli", *arguments],
         volumes={str(path): {"bind": str(path), "mode": "ro"} for path in outer},
         working_dir="/tmp",
-        environment={"HOME": "/tmp/home", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        environment={"PATH": path, "HOME": "/tmp/home", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
         network_mode="none",
         **options,
     )
@@ -96,12 +96,17 @@ def test_a_default_container_is_told_its_two_ways(image: str) -> None:
 
 @pytest.mark.docker
 @pytest.mark.slow
-def test_a_container_started_as_the_advice_says_has_the_full_jail(image: str) -> None:
-    """The named options are enough for namespaces."""
+@pytest.mark.parametrize("method", ["bubblewrap", "namespaces"])
+def test_a_container_started_as_the_advice_says_has_the_full_jail(image: str, method: str) -> None:
+    """The named options are enough for namespaces, made by bubblewrap where it is installed and without it."""
+    if method == "bubblewrap" and not Path("/usr/bin/bwrap").exists():
+        pytest.skip("bubblewrap is not installed")
+    path = "/usr/bin" if method == "bubblewrap" else "/nowhere"
     options = {"security_opt": ["seccomp=unconfined", "apparmor=unconfined"], "cap_add": ["SYS_ADMIN"]}
-    code, said = _inside(image, "run", "demo", "--out", "/tmp/out", **options)
+    code, said = _inside(image, "run", "demo", "--out", "/tmp/out", path=path, **options)
     assert (code, "execution_accuracy 0.636" in said) == (0, True), said
-    assert "process, namespaces" in said
+    assert f"; process, {method}" in said
+    assert "off here: namespaces" not in said
 
 
 @pytest.fixture
