@@ -35,7 +35,7 @@ CORE := harness/compare/*,harness/guard/*,harness/metrics/*,harness/aggregate.py
 # A variable that no target reads is a mistake, as an option that no command has.
 KNOWN := AGENT ATTACKS BENIGN DIALECT DIALECTS ENGINE FAIL_ON FROM IMAGES_LOCK ISOLATION JOBS KILLS LAYERS MIRROR \
 	OUT OWN_ENGINE PACK PAIRS POOL PREDICT PREDICTIONS PULL PYTHON ROW_LIMIT RUNTIME SAMPLE SANDBOX SEED SNAPSHOT \
-	STATEMENTS TEXTS TIMEOUT TO TRIALS UV VENV
+	STATEMENTS TEXTS TIMEOUT TO TRIALS UV VENV WORKERS
 GIVEN := $(foreach name,$(filter-out -%,$(.VARIABLES)),$(if $(filter command,$(origin $(name))),$(name)))
 UNKNOWN := $(firstword $(filter-out $(KNOWN) MAKEFLAGS SHELL,$(GIVEN)))
 NEAR = $(shell $(PYTHON) -c 'import sys, difflib; print(*difflib.get_close_matches(sys.argv[1], sys.argv[2:], 1))' \
