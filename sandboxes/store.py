@@ -25,6 +25,7 @@ _SECRET = "secret"  # noqa: S105 - a file's name
 
 
 _log = logging.getLogger("sqlassay.images")
+_DAMAGED = object()
 
 FORMAT = 3
 """Raised when what is stored changes; images of another format are baked again."""
@@ -78,6 +79,13 @@ class Store:
 
     def load(self, key: str) -> StoredImage | None:
         """Return the image of that key, or None where it is missing, damaged or of another format: then it is baked."""
+        stored = self._read(key)
+        if stored is _DAMAGED:
+            _log.warning("the kept image %s is damaged and is made again: it is not what was written", key[:12])
+        return stored if isinstance(stored, StoredImage) else None
+
+    def _read(self, key: str) -> StoredImage | object | None:
+        """Return what `load` does, and `_DAMAGED` where it is not what was written."""
         try:
             value = json.loads((self._root / key / _CATALOG).read_bytes())
             if value.get("format") in range(1, FORMAT):
@@ -88,8 +96,7 @@ class Store:
         except (OSError, ValueError, AttributeError):
             whole = False
         if not whole:
-            _log.warning("the kept image %s is damaged and is made again: it is not what was written", key[:12])
-            return None
+            return _DAMAGED
         try:
             stored = StoredImage.model_validate(value)
         except ValidationError:
@@ -121,11 +128,11 @@ class Store:
         shutil.rmtree(self._root / key, ignore_errors=True)
 
     def by_use(self) -> tuple[tuple[float, StoredImage], ...]:
-        """Return (time of last use, image) of every catalogue, the latest first."""
+        """Return (time of last use, image) of every catalogue, the latest first; nobody asked for a damaged one."""
         found = []
         for path in self._root.glob(f"*/{_CATALOG}"):
-            stored = self.load(path.parent.name)
-            if stored is not None:
+            stored = self._read(path.parent.name)
+            if isinstance(stored, StoredImage):
                 found.append((path.stat().st_mtime, stored))
         return tuple(sorted(found, key=lambda entry: entry[0], reverse=True))
 

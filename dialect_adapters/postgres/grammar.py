@@ -111,7 +111,7 @@ RULES = GrammarRules(
     | words("""
         array ilike similar grouping symmetric asymmetric bpchar varbit timestamptz timetz ordinality columns path plan
         serial money uuid json jsonb bytea inet cidr tablesample repeatable distinct overlaps both leading trailing
-        bernoulli system xmlattributes operator
+        bernoulli system xmlattributes operator passing default
         """),
     system_prefixes=("pg_",),
     default_schemas=frozenset({"public"}),

@@ -92,6 +92,11 @@ STABLE_DENIED = [
 ]
 
 
+_OCTET_LENGTH = """
+ALTER FUNCTION information_schema._pg_char_octet_length(oid, integer) SECURITY DEFINER SET search_path = pg_catalog;
+"""
+"""`information_schema.columns` calls it, and it asks pg_database for the encoding as whoever reads the view."""
+
 IS_OPEN = "SELECT has_language_privilege('public', 'plpgsql', 'USAGE')"
 """Asks whether the template's statements have not been run here yet."""
 
@@ -103,6 +108,7 @@ REVOKE ALL ON ALL TABLES IN SCHEMA pg_catalog FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA information_schema FROM PUBLIC;
 GRANT SELECT ON {_qualified("pg_catalog", VISIBLE_CATALOGUES)} TO PUBLIC;
 GRANT SELECT ON {_qualified("information_schema", VISIBLE_INFORMATION)} TO PUBLIC;
+{_OCTET_LENGTH}
 REVOKE ALL ON SCHEMA public FROM PUBLIC;
 REVOKE USAGE ON LANGUAGE sql FROM PUBLIC;
 REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC;

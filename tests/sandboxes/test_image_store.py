@@ -127,6 +127,8 @@ def test_an_image_of_another_version_is_no_damaged_one(tmp_path: Path, caplog: p
     path.write_text(json.dumps({name: one for name, one in value.items() if name != "seal"} | {"format": 2}))
     assert (store.load(STORED.key), caplog.text) == (None, ""), "an earlier version had no seals"
     path.write_text(json.dumps(value))
+    assert store.by_use() == ()
+    assert caplog.text == "", "nobody asked for this image"
     assert store.load(STORED.key) is None
     assert "is damaged and is made again" in caplog.text
 

@@ -1,4 +1,4 @@
--- The data every Postgres attack and look-alike was verified on; eval.gold is a planted stand-in, hidden from readers.
+-- The data every Postgres attack and look-alike was verified on; eval.gold is a planted stand-in for gold.
 DO $$
 DECLARE login text;
 BEGIN
@@ -26,7 +26,6 @@ CREATE MATERIALIZED VIEW mv_sales AS SELECT * FROM v_sales;
 CREATE SCHEMA eval;
 CREATE TABLE eval.gold(q text, answer text);
 INSERT INTO eval.gold VALUES ('q1', 'planted-gold-5d1f42'), ('q2', 'planted-gold-5d1f43');
-ALTER TABLE eval.gold ENABLE ROW LEVEL SECURITY;
 CREATE SCHEMA evil;
 CREATE FUNCTION f_wipe() RETURNS int LANGUAGE sql VOLATILE AS 'DELETE FROM orders; SELECT 1';
 CREATE FUNCTION f_secdef_wipe() RETURNS int LANGUAGE sql SECURITY DEFINER AS 'DELETE FROM orders; SELECT 1';
