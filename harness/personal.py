@@ -49,20 +49,20 @@ def hidden_message(case: Case, sql: str, message: str) -> str:
 
 
 class Personal:
-    """The personal cells of one case and one prediction, and the marks that stand for them."""
+    """The personal cells of one case and one prediction, or of answers alone, and the marks that stand for them."""
 
-    def __init__(self, case: Case, gold: Sequence[GoldAnswer], evidence: Evidence) -> None:
-        """Find them in every gold answer and in what the prediction gave."""
+    def __init__(self, case: Case, gold: Sequence[GoldAnswer], evidence: Evidence | None = None) -> None:
+        """Find them in every answer and in what the prediction gave."""
         self._names = frozenset(name.lower() for name in case.pii_columns)
         self._words = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(map(re.escape, self._names)))})(?!\w)", re.IGNORECASE)
         self._marks: dict[str, str] = {}
-        self._gold_sql = evidence.gold_parsed
-        self._predicted_sql = evidence.predicted_parsed
+        self._gold_sql = evidence.gold_parsed if evidence is not None else None
+        self._predicted_sql = evidence.predicted_parsed if evidence is not None else None
         for answer in gold:
             for relation in (answer.relation, answer.probe):
                 self._find(relation, answer.parsed)
             self._find_states(answer.changed)
-        for execution in evidence.executions:
+        for execution in evidence.executions if evidence is not None else ():
             for outcome, parsed in ((execution.gold, self._gold_sql), (execution.predicted, self._predicted_sql)):
                 self._find(outcome.relation if isinstance(outcome, Rows) else None, parsed)
                 self._find_states(outcome)
@@ -290,6 +290,6 @@ def _relations(changed: Changed) -> Iterator[Relation]:
     yield from (answer for answer in changed.answers if isinstance(answer, Relation))
 
 
-def personal(case: Case, gold: Sequence[GoldAnswer], evidence: Evidence) -> Personal | None:
-    """Return what masks a case's personal data, None where it names none."""
+def personal(case: Case, gold: Sequence[GoldAnswer], evidence: Evidence | None = None) -> Personal | None:
+    """Return what masks a case's personal data in all that is said of these answers, None where it names none."""
     return Personal(case, gold, evidence) if case.pii_columns else None

@@ -195,7 +195,7 @@ def crossed(by_dialect: dict[str, list[Seen]]) -> None:
                 comparison, number = found[0]
                 rows = differing(comparison, (reference.dialect, seen.dialect))
                 evidence = f"{seen.dialect} against {reference.dialect}: {comparison.reason}"
-                seen.add(number, [Sign(Flag.DIALECTS_DISAGREE, evidence, rows=rows)])
+                seen.add(number, [Sign(Flag.DIALECTS_DISAGREE, evidence, rows=rows)], reference.answers)
 
 
 def check_cases(
@@ -226,7 +226,7 @@ def check_cases(
         fail_on=fail_on,
         checked=checked,
         findings=[finding for seen in every for finding in seen.findings],
-        notes=[Note(case_id=seen.case.id, dialect=seen.dialect, text=note) for seen in every for note in seen.notes],
+        notes=[Note(case_id=seen.case.id, dialect=seen.dialect, text=note) for seen in every for note in seen.told()],
         problems=[*(problem for seen in every for problem in seen.problems), *checkup.traces],
         cases=len({seen.case.id for seen in every}),
     )

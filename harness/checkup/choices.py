@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cases.case import Case
 from cases.outcome import Outcome, Rows
@@ -15,6 +15,7 @@ from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.snapshot_facts import snapshot_facts
 from harness.checkup.seen import Sign, row_text
 from harness.desk import Desk
+from harness.personal import personal
 from harness.results.evidence import GoldAnswer
 from harness.results.health import Flag
 from harness.results.parsed import OrderFacts
@@ -38,12 +39,12 @@ def doubts(case: Case, answer: GoldAnswer, adapter: Adapter, desk: Desk, *, plai
     says that the guard lets the statement through and flags nothing of it.
     """
     if not isinstance(adapter, Doubting):
-        return Doubts(tuple(_cut_tie(answer, desk)), (), 0)
+        return Doubts(tuple(_cut_tie(case, answer, desk)), (), 0)
     try:
         questions = list(adapter.choices(answer.sql, snapshot_facts(desk.rules.pack.snapshot(case.snapshot))))
     except (Refused, RecursionError) as refusal:
         note = f"not asked which rows it may choose among: {str(refusal) or 'it is nested too deeply'}"
-        return Doubts(tuple(_cut_tie(answer, desk)), (note,), 0)
+        return Doubts(tuple(_cut_tie(case, answer, desk)), (note,), 0)
     signs: list[Sign] = []
     notes: list[str] = []
     for question in questions:
@@ -69,7 +70,7 @@ def _outcome(case: Case, sql: str, desk: Desk, *, plain: bool) -> Outcome:
     return desk.station.run(case.snapshot, sql, desk.rules.gold_limits, pins, care=care)
 
 
-def _cut_tie(answer: GoldAnswer, desk: Desk) -> Iterator[Sign]:
+def _cut_tie(case: Case, answer: GoldAnswer, desk: Desk) -> Iterator[Sign]:
     """Yield the sign of a LIMIT that cuts rows with equal keys and other values."""
     facts, gold, probe = answer.parsed.order, answer.relation, answer.probe
     if facts is None or gold is None or probe is None:
@@ -78,13 +79,20 @@ def _cut_tie(answer: GoldAnswer, desk: Desk) -> Iterator[Sign]:
     if order is None or order.cut_tie is not True:
         return
     width, last = len(gold.columns), order.groups[-1]
-    tied = [row for row, group in zip(probe.rows, order.groups, strict=False) if group == last]
-    tied.append(probe.rows[len(gold.rows)])
+    rows = _shown(case, answer, probe).rows
+    tied = [row for row, group in zip(rows, order.groups, strict=False) if group == last]
+    tied.append(rows[len(gold.rows)])
     if len({row[:width] for row in tied}) > 1:
         shown = tuple(row_text(row) for row in tied[-2:])
         yield Sign(
             Flag.TIE_AT_LIMIT, "the rows on both sides of the LIMIT have equal keys", answer_probe(answer), shown
         )
+
+
+def _shown(case: Case, answer: GoldAnswer, rows: Relation) -> Relation:
+    """Return rows asked for besides a gold's own as they may be shown; equal cells stay equal."""
+    masks = personal(case, (replace(answer, probe=rows),))
+    return rows if masks is None else masks.relation(rows, answer.parsed)
 
 
 def answer_probe(answer: GoldAnswer) -> str | None:
@@ -106,7 +114,7 @@ def null_keys(case: Case, answer: GoldAnswer, desk: Desk, *, plain: bool) -> Ite
         if isinstance(whole, Rows):
             held, probe = whole.relation, facts.whole_sql
     for place, sql in _unplaced(facts, gold, held):
-        nulls = [row for row in held.rows if row[place] is None]
+        nulls = [row for row in _shown(case, answer, held).rows if row[place] is None]
         if nulls and len(nulls) < len(held.rows):
             evidence = f"ORDER BY {sql}: the key of {len(nulls)} of {len(held.rows)} rows is NULL"
             yield Sign(Flag.NULL_ORDER, evidence, probe, (row_text(nulls[0]),))

@@ -89,7 +89,9 @@ class Examiner:
     def _text_numbers(self, seen: Seen, answer: GoldAnswer) -> Iterator[Sign]:
         """Yield the sign of numbers that are sorted as text."""
         for clause, column, (one, other) in self.numbers.sorted_by(answer.parsed, seen.case.snapshot):
-            evidence = f"{clause} over {column}, where '{one}' comes before '{other}'"
+            hidden = column.rpartition(".")[2].lower() in map(str.lower, seen.case.pii_columns)
+            shown = "a larger number comes before a smaller one" if hidden else f"'{one}' comes before '{other}'"
+            evidence = f"{clause} over {column}, where {shown}"
             yield Sign(Flag.NUMBERS_SORTED_AS_TEXT, evidence)
 
 

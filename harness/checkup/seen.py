@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from cases.case import Case
 from cases.relation import Row
 from cases.typed_json import encode
+from harness.personal import personal
 from harness.results.evidence import Evidence, GoldAnswer
 from harness.results.health import MEANINGS, Finding, Flag
 from harness.results.verdicts import Comparison
@@ -61,11 +62,19 @@ class Seen:
     flags: dict[int, tuple[str, ...]] = field(default_factory=dict)
     executions: int = 0
 
-    def add(self, number: int, signs: Iterable[Sign]) -> None:
-        """Record signs on the accepted statement of this number, from 1; the first of each flag stands."""
+    def add(self, number: int, signs: Iterable[Sign], against: Sequence[GoldAnswer] = ()) -> None:
+        """Record signs on the accepted statement of this number, from 1; the first of each flag stands.
+
+        `against` are the answers of another dialect that a sign shows besides the case's own.
+        """
         for sign in signs:
             if not self.has(sign.flag, number):
-                self.findings.append(self._finding(number, sign))
+                self.findings.append(self._finding(number, sign, against))
+
+    def told(self) -> list[str]:
+        """Return the notes as they may be written."""
+        masks = personal(self.case, self.answers)
+        return self.notes if masks is None else [masks.text(note) for note in self.notes]
 
     def has(self, flag: Flag, number: int) -> bool:
         """Return whether a statement carries a flag already."""
@@ -78,17 +87,23 @@ class Seen:
             return False
         return not any(self.has(flag, number) for flag in (Flag.REFUSED_BY_GUARD, Flag.DOES_NOT_RUN, Flag.TOO_SLOW))
 
-    def _finding(self, number: int, sign: Sign) -> Finding:
-        """Return a sign as it is written."""
+    def _finding(self, number: int, sign: Sign, against: Sequence[GoldAnswer]) -> Finding:
+        """Return a sign as it is written, with a mark for each value of a personal column."""
+        masks = personal(self.case, (*self.answers, *against))
+        sql, evidence, probe, rows = self.answers[number - 1].sql, sign.evidence, sign.probe, sign.rows
+        if masks is not None:
+            sql, evidence = masks.text(sql), masks.text(evidence, said=True)
+            probe = None if probe is None else masks.text(probe)
+            rows = tuple(masks.text(row, said=True) for row in rows)
         return Finding(
             case_id=self.case.id,
             dialect=self.dialect,
             alternative=number,
             flag=sign.flag,
-            evidence=sign.evidence,
-            sql=self.answers[number - 1].sql,
-            probe=sign.probe,
-            rows=sign.rows,
+            evidence=evidence,
+            sql=sql,
+            probe=probe,
+            rows=rows,
             remedy=MEANINGS[sign.flag][1],
         )
 

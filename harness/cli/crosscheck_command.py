@@ -52,6 +52,7 @@ _COVERED = 0.9
 @click.option("--clock", metavar="ISO", help="What CURRENT_DATE and its kin say, where the engine can be told.")
 @click.option("--sandbox", metavar="NAME", help="auto (default), docker, process or reduced.")
 @click.option("--engine", metavar="HOW", help="auto (default), ask or none: may a container engine be started here?")
+@click.option("--runtime", metavar="NAME", help="Container runtime the engine knows, such as runsc or crun.")
 @click.option("--pull", metavar="HOW", help="auto (default) or never: may a registry be asked for a base image?")
 @click.option("--mirror", metavar="HOST,HOST", help="Registries to ask before the official one.")
 @click.option("--images-lock", metavar="FILE", help="What official images must be (default: a file in the cache).")

@@ -16,6 +16,7 @@ from harness.desk import Desk
 from harness.evaluate import is_slip
 from harness.gold import answer_statement
 from harness.guard import check
+from harness.personal import hidden_message
 from harness.results.evidence import GoldAnswer
 from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import GuardVerdict
@@ -102,7 +103,8 @@ def _untrusted(case: Case, sql: str, desk: Desk) -> GoldAnswer:
         return GoldAnswer(sql, parsed, None, failure=f"infrastructure: {error}", infrastructure=True)
     if isinstance(outcome, Rows):
         return GoldAnswer(sql, parsed, outcome.relation, probe, seconds=outcome.seconds)
-    return GoldAnswer(sql, parsed, None, failure=f"{outcome.kind}: {outcome.message}", seconds=outcome.seconds)
+    message = hidden_message(case, sql, outcome.message)
+    return GoldAnswer(sql, parsed, None, failure=f"{outcome.kind}: {message}", seconds=outcome.seconds)
 
 
 def _looked_at(case: Case, sql: str, desk: Desk) -> tuple[ParsedQuery, GuardVerdict]:

@@ -26,6 +26,7 @@ from harness.crosscheck.score import advice, portability
 from harness.crosscheck.statements import Answered, answered, derived, own_texts, rewrites_of
 from harness.crossing import CROSS_DIALECT
 from harness.kin import in_dialects
+from harness.personal import personal
 from harness.results.crosscheck import CrossCase, CrossResult, Found, Portability, Predict
 from harness.results.evidence import GoldAnswer
 from harness.run.bench import Bench, prepare
@@ -86,12 +87,19 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
         unasked = _collations(wanted, lines, cases, sides, policies, causes, part, screen, stack)
         traces = [f"{line.dialect}: {trace}" for line in lines for trace in _settled(line)]
     found = [
-        cross_case(
+        _without_personal_data(
             case,
-            {name: answers[at] for name, answers in sides.items()},
-            {name: judged(answers[at], _gold(truth, case, name), policies[at]) for name, answers in sides.items()},
-            causes[at],
-            policies[at],
+            cross_case(
+                case,
+                {name: answers[at] for name, answers in sides.items()},
+                {name: judged(answers[at], _gold(truth, case, name), policies[at]) for name, answers in sides.items()},
+                causes[at],
+                policies[at],
+            ),
+            [
+                *(answer for answers in sides.values() for answer in answers[at].answers),
+                *(answer for (_, case_id), answers in truth.items() if case_id == case.id for answer in answers),
+            ],
         )
         for at, case in enumerate(cases)
     ]
@@ -100,6 +108,12 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
     problems += [f"gold left a trace: {line}" for line in traces] if wanted.golds else []
     ended = _Ended(found, problems, [] if wanted.golds else traces, whole=not broken)
     return _result(wanted, part, benches, ended, started)
+
+
+def _without_personal_data(case: Case, found: CrossCase, answers: Sequence[GoldAnswer]) -> CrossCase:
+    """Return what was found with a mark for each value of the case's personal columns that its texts show."""
+    masks = personal(case, answers)
+    return found if masks is None else CrossCase.model_validate(masks.value(found.model_dump(mode="json")))
 
 
 def _collations(

@@ -122,3 +122,69 @@ def test_stored_rows_can_be_judged_again(cli, tmp_path):
     assert again.code in {0, 1, 3}, again.err
     assert _leaks(tmp_path / "again") == []
     assert [secret for secret in _SECRETS if secret in again.out + again.err] == []
+
+
+_GOLDS = {
+    "dialects": {"sqlite": _GOLD, "duckdb": "SELECT name, UPPER(email), born, salary FROM people"},
+    "alternatives": {"sqlite": [_GOLD, "SELECT name, email, born, salary FROM people WHERE name <> 'Ann'"]},
+    "literal": {
+        "sqlite": f"SELECT email FROM people WHERE email = '{_SECRETS[0]}'",
+        "duckdb": "SELECT email FROM people",
+    },
+    "tie": {"sqlite": "SELECT email, born FROM people ORDER BY length(name) LIMIT 1"},
+    "nulls": {"sqlite": "SELECT name, email FROM people ORDER BY NULLIF(name, 'Ann') LIMIT 1"},
+    "fails": {"sqlite": _GOLD, "duckdb": "SELECT CAST(email AS int) FROM people"},
+}
+
+
+def _crossed_pack(folder: Path) -> Path:
+    """Write the pack of people with golds of two dialects that differ, leave rows open, or fail on a value."""
+    pack = _pack(folder, "sqlite")
+    cases = [
+        {"id": name, "question": "Who?", "gold": gold, "pii_columns": ["email", "born", "salary"]}
+        for name, gold in _GOLDS.items()
+    ]
+    (pack / "cases.yaml").write_text(yaml.safe_dump(cases), encoding="utf-8")
+    return pack
+
+
+@pytest.mark.jail
+def test_a_check_of_gold_shows_no_personal_value(cli, tmp_path):
+    """Golds that disagree, tie or fail are flagged as they are, with marks for addresses, dates and numbers."""
+    pack = _crossed_pack(tmp_path / "pack")
+    out = tmp_path / "health"
+    ran = cli("check-cases", str(pack), "--dialects", "sqlite,duckdb", "--out", str(out))
+    found = json.loads((out / "health.json").read_text(encoding="utf-8"))
+    flags = {(one["case_id"], one["flag"]) for one in found["findings"]}
+    assert flags >= {
+        ("dialects", "dialects_disagree"),
+        ("alternatives", "alternatives_disagree"),
+        ("tie", "tie_at_limit"),
+        ("fails", "does_not_run"),
+    }, ran.err
+    assert "[masked " in json.dumps(found["findings"])
+    assert _leaks(out) == []
+    assert [secret for secret in _SECRETS if secret.lower() in (ran.out + ran.err).lower()] == []
+
+
+@pytest.mark.jail
+@pytest.mark.parametrize("given", ["gold", "predictions"])
+def test_a_crosscheck_shows_no_personal_value(cli, tmp_path, given):
+    """Engines that disagree on a personal value are reported with marks, in every file and on the terminal."""
+    pack = _crossed_pack(tmp_path / "pack")
+    out = tmp_path / "cross"
+    lines = [
+        {"case_id": name, "sql": sql, "dialect": dialect}
+        for name, golds in _GOLDS.items()
+        for dialect, sql in golds.items()
+        if isinstance(sql, str)
+    ]
+    (pack / "predictions.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n", encoding="utf-8")
+    asked = ("--predictions", str(pack / "predictions.jsonl")) if given == "predictions" else ()
+    ran = cli("crosscheck", str(pack), "--dialects", "sqlite,duckdb", "--out", str(out), *asked)
+    found = json.loads((out / "crosscheck.json").read_text(encoding="utf-8"))
+    agreed = {case["case_id"]: case["pairs"][0]["agreement"] for case in found["cases"]}
+    assert (agreed["dialects"], agreed["fails"]) == ("silent", "error"), ran.err
+    assert "[masked " in (out / "crosscheck.json").read_text(encoding="utf-8")
+    assert _leaks(out) == []
+    assert [secret for secret in _SECRETS if secret.lower() in (ran.out + ran.err).lower()] == []
