@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from cases.policy import Policy
 from cases.relation import Relation, Row
 from harness.compare.columns import compared
+from harness.compare.evidence import NOT_ALIGNED
 from harness.compare.joint import Table
 from harness.compare.judge import effective_order, row_judge
 from harness.compare.matching import Budget, OutOfBudgetError
@@ -24,7 +25,7 @@ def differences(
     """Yield each differing cell under the columns that a comparison set beside each other; none for a match.
 
     A row that only one side has is told cell by cell. Where the rows agree but for their order, each place at which
-    another row stands is told.
+    another row stands is told. Where pairing the rows takes too many steps, one line says that.
     """
     if found.verdict == "match":
         return
@@ -35,6 +36,7 @@ def differences(
     try:
         rows = pairs.judge(effective_order(gold, policy, order))
     except OutOfBudgetError:
+        yield CellDifference(NOT_ALIGNED, None, None, None, None, None, None)
         return
     if rows.rule == "row_order":
         for place in range(min(len(gold.rows), len(pred.rows))):

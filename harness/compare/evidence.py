@@ -29,6 +29,7 @@ _NAMED = 3
 _SHOWN = 60
 _STEPS = 100_000
 _LOOSER_STEPS = 20_000
+NOT_ALIGNED = "which rows and columns differ is not shown: pairing the rows took more steps than the evidence may"
 
 _REASONS = {
     "exact": "the rows are equal",
@@ -161,7 +162,7 @@ def _with_rows(gold: Relation, pred: Relation, policy: Policy, found: Judgement,
     try:
         rows = found.rows or pairs.judge(None)
     except OutOfBudgetError:
-        return comparison
+        return replace(comparison, reason=f"{comparison.reason}; {NOT_ALIGNED}")
     in_order = rows.rule == "row_order"
     first = _first(gold, pred, pairs, rows, kept)
     summed = "" if in_order else _columns_said(gold, pred, pairs, rows, kept, mapping)

@@ -14,6 +14,9 @@ Number: TypeAlias = int | float | Decimal
 _WIDE = Context(prec=80, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 _LONG_INT_BITS = 20_000
 _FINE_RELATIVE, _FINE_ABSOLUTE = 1e-9, 1e-12
+NOISE, NOISE_RELATIVE = 1e-5, 1e-11
+"""How far the noise of floats past 10,000 reaches: two seconds of a Julian day, a fiftieth of a second of an epoch."""
+
 _PLACES, _SHORT = 4, 1e10
 
 
@@ -35,8 +38,21 @@ class Tolerance:
         return self.relative <= _FINE_RELATIVE and self.absolute <= _FINE_ABSOLUTE
 
     def bound(self, value: float) -> float:
-        """Return the distance allowed around a value of this size."""
-        return max(self.absolute, self.relative * abs(value))
+        """Return the distance allowed around a value of this size.
+
+        A fine tolerance is for noise: 1e-9 of a Julian day is three minutes, and no sum is so far off.
+        """
+        size = abs(value)
+        if self.fine:
+            return max(self.absolute, min(self.relative * size, max(NOISE, NOISE_RELATIVE * size)))
+        return max(self.absolute, self.relative * size)
+
+    def bound_exactly(self, size: Decimal) -> Decimal:
+        """Return the same in decimal arithmetic."""
+        relative = _WIDE.multiply(_spelled(self.relative), size)
+        if self.fine:
+            relative = min(relative, max(_spelled(NOISE), _WIDE.multiply(_spelled(NOISE_RELATIVE), size)))
+        return max(_spelled(self.absolute), relative)
 
 
 EXACTLY = Tolerance(0, 0)
@@ -95,9 +111,7 @@ def _near_exactly(left: Number, right: Number, tolerance: Tolerance, half_unit: 
         return False
     gap = _WIDE.abs(_WIDE.subtract(first, second))
     size = max(_WIDE.abs(first), _WIDE.abs(second))
-    allowed = max(
-        _spelled(tolerance.absolute), _WIDE.multiply(_spelled(tolerance.relative), size), half_unit or Decimal(0)
-    )
+    allowed = max(tolerance.bound_exactly(size), half_unit or Decimal(0))
     return bool(gap <= allowed) if allowed else first == second
 
 

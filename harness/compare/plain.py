@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import cast
 
 from harness.compare.cells import Rules
-from harness.compare.numbers import Number, Tolerance, amount, near, spelled_apart, whole
+from harness.compare.numbers import NOISE, NOISE_RELATIVE, Number, Tolerance, amount, near, spelled_apart, whole
 
 Cells = Sequence[object]
 Keys = Sequence[Hashable]
@@ -121,14 +121,17 @@ def chained(values: set[Number], tolerance: Tolerance) -> tuple[dict[Number, int
 def _joined(ordered: list[Number], tolerance: Tolerance) -> Iterator[bool]:
     """Tell of each ascending number whether the next one is near it; the last has none."""
     absolute, relative = tolerance.absolute, tolerance.relative
-    sure = relative > 1e-13
+    sure, fine = relative > 1e-13, tolerance.fine
     for left, right in cast(Iterator[tuple[float, float]], pairwise(ordered)):  # Decimals too
         if type(left) in _QUICK and type(right) in _QUICK and left > -_EXACT and right < _EXACT:
             gap, size = right - left, abs(left) + abs(right)
             if gap > 2 * (absolute + relative * size):
                 yield False
                 continue
-            if sure and 1e-290 < 8 * gap < relative * size:  # the larger is at least half the sum
+            reach = relative * size
+            if fine and reach > NOISE:
+                reach = min(reach, max(NOISE, NOISE_RELATIVE * size))
+            if sure and 1e-290 < 8 * gap < reach:  # the larger is at least half the sum
                 yield True
                 continue
         yield near(left, right, tolerance)

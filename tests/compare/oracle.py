@@ -283,6 +283,9 @@ def numbers(left: Any, right: Any, policy: Policy, relative: float) -> bool:
         one_scale = isinstance(left, Decimal) and isinstance(right, Decimal) and places(left) == places(right)
         if one_scale or (amount(left) and amount(right)):
             return gap == 0
+        size = max(abs(first), abs(second))
+        noise = min(fraction(relative) * size, max(Fraction(1, 10**5), size / 10**11))
+        return gap <= max(fraction(policy.abs_tol), noise)
     return gap <= max(fraction(policy.abs_tol), fraction(relative) * max(abs(first), abs(second)))
 
 

@@ -13,8 +13,12 @@ from cases.errors import InputError
 from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Column, Json, Relation, Row
-from harness.compare import GoldOrder, compare, partial_credit
+from harness.compare import GoldOrder, compare, differences, partial_credit
 from harness.compare.cells import brief
+from harness.compare.evidence import NOT_ALIGNED, explained
+from harness.compare.judge import Judgement
+from harness.compare.matching import OutOfBudgetError
+from harness.compare.rows import RowJudge
 from harness.results.verdicts import Difference
 
 
@@ -363,3 +367,18 @@ def test_cells_are_written_as_a_person_reads_them(ours: object, theirs: object, 
     """Values are spelled about as in SQL, blanks of all kinds are seen, and long texts start near the difference."""
     found = compare(named("a", (ours,)), named("a", (theirs,)), Policy())
     assert found.reason == f"rows differ; row 0, column 'a': {said}"
+
+
+def test_evidence_that_ran_out_of_steps_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where rows cannot be paired within the steps, the reason ends with that, and so does the file of differences."""
+
+    def out_of_steps(*_: object) -> None:
+        raise OutOfBudgetError
+
+    gold, predicted = relation((1, "x"), (2, "y")), relation((2, "z"), (1, "x"))
+    found = compare(gold, predicted, Policy())
+    monkeypatch.setattr(RowJudge, "judge", out_of_steps)
+    told = list(differences(gold, predicted, Policy(), None, found))
+    assert [(one.kind, one.gold_row, one.predicted_row) for one in told] == [(NOT_ALIGNED, None, None)]
+    judgement = Judgement("mismatch", "rows", kept=(0, 1), mapping=(0, 1))
+    assert explained(gold, predicted, Policy(), None, judgement).reason == f"rows differ; {NOT_ALIGNED}"

