@@ -224,6 +224,16 @@ def test_a_fault_in_a_case_is_named(pack: Path, old: str, new: str, said: str) -
         ("row_order: exact", "row_order: sometimes", "more.yaml:10:policy.row_order"),
         ("  route: wiki", "  route: wikki", "more.yaml:1:route: unknown route"),
         ("  route: wiki", "  rout: wiki", "more.yaml:3:rout: unknown field"),
+        (
+            "  route: wiki",
+            "  turns: []",
+            "more.yaml:1: 'turns' is not supported: nothing would read it, so leave it out",
+        ),
+        (
+            "  route: wiki",
+            "  graders: []",
+            "more.yaml:1: 'graders' is not supported: nothing would read it, so leave it out",
+        ),
         ("- id: c", "id: c", "more.yaml"),
     ],
 )
