@@ -228,7 +228,7 @@ def _why(part: Part, one: CaseResult, other: CaseResult, *, same: bool | None) -
     if same is None:
         return "a trial gave no result through no fault of its own"
     if same:
-        return f"Both trials failed with the same error: {errors[0]}" if errors[0] else ""
+        return f"Both trials failed with the same error: {errors[0].removeprefix('error: ')}" if errors[0] else ""
     return f"Inconsistent errors. Trial 1: {errors[0]}, Trial 2: {errors[1]}" if any(errors) else ""
 
 
