@@ -61,6 +61,7 @@ class Policy(BaseModel):
     text_trim: Literal["none", "right", "both"] = "none"
     text_norm: Literal["NFC", "none"] = "NFC"
     json_text: bool = True
+    json_string_as_text: bool = False
     uuid_text: bool = True
     empty: Literal["columns", "any"] = "columns"
     truncated: Literal["gold", "pred", "both"] | None = None
@@ -114,6 +115,7 @@ class PolicyOverrides(BaseModel):
     text_trim: Literal["none", "right", "both"] | None = None
     text_norm: Literal["NFC", "none"] | None = None
     json_text: bool | None = None
+    json_string_as_text: bool | None = None
     uuid_text: bool | None = None
     empty: Literal["columns", "any"] | None = None
     truncated: Literal["gold", "pred", "both"] | None = None

@@ -187,6 +187,8 @@ class Rules:
 
     def _reads_as(self, typed: Atom, text: str) -> bool:
         """Tell whether a text says the value of a typed cell, where the policy reads such texts."""
+        if self.policy.json_string_as_text and typed == ("json", ("s", text)):
+            return True
         read = self.read(text, frozenset({cast(str, typed[0])}))
         return read is not None and self.same(typed, read)
 

@@ -140,17 +140,27 @@ class Coarse:
         kinds = {cast(str, atom[0]) for atom in atoms}
         nested = {kind for atom in atoms if atom[0] == "seq" for kind in _kinds_within(atom)}
         self._typed = frozenset(kinds - {"text"})
+        self._strings = rules.policy.json_string_as_text and "text" in kinds
         self._read: dict[Atom, Atom] = {}
-        if kinds & {"text"} and self._typed - {"null"}:
-            self._read = {atom: self._reading(atom) for atom in atoms if atom[0] == "text"}
+        if self._typed - {"null"}:
+            self._read = {atom: self._reading(atom) for atom in atoms if _spoken(atom) is not None}
         self._blunt = bool(kinds & {"json", "text"}) or ("text" in nested and bool(nested - {"text", "null"}))
         numbers = [value for atom in atoms for value in _numbers_within(self._read.get(atom, atom))]
         self._clusters = link(set(numbers), rules.tolerance, self._reach(numbers))
 
     def _reading(self, atom: Atom) -> Atom:
-        """Return what a text would be read as beside the classes at hand, else the text."""
-        found = self._rules.read(cast(str, atom[1]), self._typed)
-        return atom if found is None else found
+        """Return what a text, or a JSON text as a cell, would be read as beside the classes at hand, else the atom.
+
+        Where the policy takes a JSON text for the text it holds, both are read alike, as often as one holds another.
+        """
+        text = _spoken(atom)
+        if text is None:
+            return atom
+        alike = atom[0] == "text" or self._strings
+        found = self._rules.read(text, self._typed if alike else self._typed - {"json", "seq"})
+        if found is None:
+            return ("text", text) if alike else atom
+        return self._reading(found)
 
     def _reach(self, values: Sequence[Number]) -> Decimal | None:
         """Return half a unit of the coarsest Decimal scale at hand, where the policy allows for scales.
@@ -186,9 +196,7 @@ class Coarse:
             return document
         if kind == "bool" and self._rules.policy.bool_as_int:
             return ("num", self._clusters[int(cast(bool, value))])
-        typed = self._typed - {"json", "seq", "num"}
-        found = self._rules.read(cast(str, value), typed) if kind == "s" and typed else None
-        return self._document_key(document) if found is None else self.key(found)
+        return self._document_key(document)
 
     def _document_key(self, document: Document) -> Hashable:
         """Return the key of a JSON value: every number in it as its cluster."""
@@ -207,6 +215,14 @@ class Coarse:
         if self._rules.policy.naive_tz is not None:
             return ("inst", self._rules.instant(atom))
         return ("ts", atom[1]) if atom[0] == "date" and self._rules.policy.date_midnight else atom
+
+
+def _spoken(atom: Atom) -> str | None:
+    """Return the text of a text cell, or of a JSON value that is a text; None of any other."""
+    if atom[0] == "text":
+        return cast(str, atom[1])
+    document = cast(Document, atom[1]) if atom[0] == "json" else ()
+    return cast(str, document[1]) if document[:1] == ("s",) else None
 
 
 def _kinds_within(atom: Atom) -> set[str]:

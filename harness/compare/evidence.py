@@ -67,6 +67,7 @@ _LOOSER: tuple[tuple[str, Callable[[Policy], dict[str, object]]], ...] = (
     ("text case folded", lambda _: {"text_case": "fold"}),
     ("text trimmed", lambda _: {"text_trim": "both"}),
     ("numbers as text", lambda _: {"text_numbers": True}),
+    ("JSON texts without their quotes", lambda _: {"json_string_as_text": True}),
     ("booleans as integers", lambda _: {"bool_as_int": True}),
     ("decimal scale ignored", lambda _: {"scale_aware": True}),
     ("dates as text", lambda _: {"temporal_text": True, "date_midnight": True}),

@@ -137,13 +137,13 @@ class Order:
             self.groups.append(self.groups[-1] if same_group else (self.groups[-1] + 1 if place else 0))
         firsts = [values[self.groups.index(group)] for group in sorted(set(self.groups))]
         if policy.nulls_order in ("first", "last"):
-            self.broken = not nulls_stand(firsts, 0, policy.nulls_order)
+            self.broken = not nulls_stand(firsts, 0, policy)
         every = list(range(len(firsts)))
         self.sequences = [every]
         if policy.nulls_order == "any":
             levels = [level for level in range(len(self.keys)) if any(one[level] is None for one in firsts)]
             flips = product((False, True), repeat=len(levels))
-            self.sequences = [turned(every, firsts, 0, dict(zip(levels, flip, strict=True))) for flip in flips]
+            self.sequences = [turned(every, firsts, 0, dict(zip(levels, flip, strict=True)), policy) for flip in flips]
         if policy.cut_ties == "any" and self.groups:
             self.free = self.groups[-1]
 
@@ -167,34 +167,35 @@ def identical(left: Any, right: Any, policy: Policy) -> bool:
     return type(left) is type(right) and same(left, right, policy, 0.0, bits=False)
 
 
-def nulls_stand(keys: list[list[Any]], level: int, where: str) -> bool:
+def nulls_stand(keys: list[list[Any]], level: int, policy: Policy) -> bool:
     """Tell whether NULLs stand first or last at every level."""
     if not keys or level == len(keys[0]):
         return True
-    runs = runs_of(list(range(len(keys))), keys, level)
-    allowed = 0 if where == "first" else len(runs) - 1
+    runs = runs_of(list(range(len(keys))), keys, level, policy)
+    allowed = 0 if policy.nulls_order == "first" else len(runs) - 1
     nulls = [place for place, run in enumerate(runs) if keys[run[0]][level] is None]
     return all(place == allowed for place in nulls) and all(
-        nulls_stand([keys[i] for i in run], level + 1, where) for run in runs
+        nulls_stand([keys[i] for i in run], level + 1, policy) for run in runs
     )
 
 
-def runs_of(places: list[int], keys: list[list[Any]], level: int) -> list[list[int]]:
+def runs_of(places: list[int], keys: list[list[Any]], level: int, policy: Policy) -> list[list[int]]:
     """Part neighbours by one key."""
+    strict = policy.model_copy(update={"rel_tol": 0.0, "abs_tol": 0.0, "scale_aware": False, "float32_rel_tol": 0.0})
     runs: list[list[int]] = []
     for place in places:
-        if runs and identical(keys[runs[-1][-1]][level], keys[place][level], Policy()):
+        if runs and identical(keys[runs[-1][-1]][level], keys[place][level], strict):
             runs[-1].append(place)
         else:
             runs.append([place])
     return runs
 
 
-def turned(places: list[int], keys: list[list[Any]], level: int, flips: dict[int, bool]) -> list[int]:
+def turned(places: list[int], keys: list[list[Any]], level: int, flips: dict[int, bool], policy: Policy) -> list[int]:
     """Return the groups with the NULLs of each flipped level at the other end."""
     if level > max(flips, default=-1):
         return places
-    runs = [turned(run, keys, level + 1, flips) for run in runs_of(places, keys, level)]
+    runs = [turned(run, keys, level + 1, flips, policy) for run in runs_of(places, keys, level, policy)]
     if flips.get(level):
         if keys[runs[0][0]][level] is None:
             runs = [*runs[1:], runs[0]]
@@ -307,12 +308,16 @@ def same(left: Any, right: Any, policy: Policy, relative: float, *, bits: bool) 
         return spelled(left, policy) == spelled(right, policy)
     if isinstance(right, str):
         left, right = right, left
+    if isinstance(left, str) and isinstance(right, Json) and policy.json_string_as_text:
+        held = decoded(right.text)
+        if isinstance(held, str) and spelled(held, policy) == spelled(left, policy):
+            return True
     if isinstance(left, str):
         return any(same(read, right, policy, relative, bits=False) for read in readings(left, right, policy, bits=bits))
     if is_number(left, policy) and is_number(right, policy):
         return numbers(left, right, policy, relative)
     if isinstance(left, Json) or isinstance(right, Json):
-        return documents(left, right, policy, relative)
+        return documents(left, right, policy, relative, bits=bits)
     if isinstance(left, tuple) and isinstance(right, tuple):
         pairs = zip(left, right, strict=False)
         return len(left) == len(right) and all(same(a, b, policy, relative, bits=bits) for a, b in pairs)
@@ -411,7 +416,7 @@ def decoded(text: str) -> Any:
         return MISSING
 
 
-def documents(left: Any, right: Any, policy: Policy, relative: float) -> bool:
+def documents(left: Any, right: Any, policy: Policy, relative: float, *, bits: bool) -> bool:
     """Compare a JSON value with another, or with the cell it may spell."""
     if not isinstance(left, Json):
         left, right = right, left
@@ -421,7 +426,7 @@ def documents(left: Any, right: Any, policy: Policy, relative: float) -> bool:
         if ours is MISSING or theirs is MISSING:
             return ours is theirs and left.text == right.text
         return inside(ours, theirs, policy, relative)
-    return ours is not MISSING and ours is not None and spells(ours, right, policy, relative)
+    return ours is not MISSING and ours is not None and spells(ours, right, policy, relative, bits=bits)
 
 
 def inside(left: Any, right: Any, policy: Policy, relative: float) -> bool:
@@ -438,14 +443,14 @@ def inside(left: Any, right: Any, policy: Policy, relative: float) -> bool:
     return isinstance(left, str) and isinstance(right, str) and spelled(left, policy) == spelled(right, policy)
 
 
-def spells(value: Any, cell: Any, policy: Policy, relative: float) -> bool:
+def spells(value: Any, cell: Any, policy: Policy, relative: float, *, bits: bool) -> bool:
     """Tell whether a decoded JSON value is what a cell, or an item of an array, is written as."""
     if isinstance(cell, tuple):
         pairs = zip(value, cell, strict=False) if isinstance(value, list) else ()
         return (
             isinstance(value, list)
             and len(value) == len(cell)
-            and all(spells(v, c, policy, relative) for v, c in pairs)
+            and all(spells(v, c, policy, relative, bits=bits) for v, c in pairs)
         )
     if value is None or cell is None:
         return value is None and cell is None
@@ -460,8 +465,4 @@ def spells(value: Any, cell: Any, policy: Policy, relative: float) -> bool:
         return False
     if isinstance(cell, str):
         return spelled(value, policy) == spelled(cell, policy)
-    return (
-        same(value, cell, policy, relative, bits=False)
-        if not is_number(cell, policy)
-        else (policy.text_numbers and same(value, cell, policy, relative, bits=False))
-    )
+    return same(value, cell, policy, relative, bits=bits)

@@ -98,6 +98,7 @@ def test_two_empty_results_are_flagged_as_vacuous() -> None:
         ((("a",),), ((" a",),), {}, "text trimmed"),
         ((("1",),), ((1,),), {}, "numbers as text"),
         (((True,),), ((1,),), {"bool_as_int": False}, "booleans as integers"),
+        (((Json('"a"'),),), (("a",),), {}, "JSON texts without their quotes"),
         (((0.5,),), ((0.5000001,),), {}, "relative tolerance 1e-6"),
         (((0.5,),), ((0.505,),), {}, "tolerance 0.01"),
         (

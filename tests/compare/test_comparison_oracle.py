@@ -50,6 +50,11 @@ NEAR: tuple[tuple[object, ...], ...] = (
     (Json("0.3"), 0.3, 0.1 + 0.2, Decimal("0.3"), Json("0.30000000000000004")),
     (12345678.9, 12345678.91, Decimal("12345678.90"), 12345678.90000001, 12345678),
     ("a", "A", "a ", None, '"a"', Json('"a"')),
+    ("1", 1, '"1"', Json("1"), Json('"1"'), Json('"\\"1\\""')),
+    ("null", None, Json("null"), Json('"null"'), "a", Json('"a"')),
+    ("true", True, Json("true"), Json('"true"'), 1, Json("1")),
+    ("[1]", (1,), Json("[1]"), Json('"[1]"'), ("1",), Json('["1"]')),
+    ("2024-01-02", date(2024, 1, 2), Json('"2024-01-02"'), '"2024-01-02"', datetime(2024, 1, 2), None),
 )
 KINDS = (Kind.OTHER, Kind.OTHER, Kind.OTHER, Kind.FLOAT64, Kind.FLOAT32, Kind.BITS, Kind.TEXT, Kind.CHAR)
 
@@ -91,6 +96,7 @@ def policy_of(rng: random.Random, width: int) -> Policy:
         text_trim=drawn("none", "right", "both"),
         text_norm=drawn("NFC", "none"),
         json_text=drawn(True, False),
+        json_string_as_text=drawn(False, True),
         uuid_text=drawn(True, False),
         empty=drawn("columns", "any"),
         truncated=None if rng.random() < 0.95 else rng.choice(("gold", "pred", "both")),

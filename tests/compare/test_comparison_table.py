@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from cases.policy import Policy
+from cases.presets import preset
 from cases.relation import Column, FarTemporal, Interval, Json, Relation, kind_of
 from harness.compare import compare
 
@@ -44,6 +45,11 @@ def side(columns: list[str], rows: str, names: dict[str, Any] = NAMES) -> Relati
     return Relation(tuple(Column(name, kind_of(kind)) for name, kind in named), tuple(map(tuple, cells)))
 
 
+def policy_of(fields: dict[str, Any]) -> Policy:
+    base = preset(fields.get("preset", "strict")).model_dump()
+    return Policy.model_validate(base | {name: value for name, value in fields.items() if name != "preset"})
+
+
 def table() -> list[Any]:
     return [pytest.param(row, id=row["id"]) for row in yaml.safe_load(TABLE.read_text(encoding="utf-8"))]
 
@@ -51,7 +57,7 @@ def table() -> list[Any]:
 @pytest.mark.parametrize("row", table())
 def test_every_row_of_the_table_gets_its_verdict_by_its_rule(row: dict[str, Any]) -> None:
     """A labelled pair is judged as labelled, and the rule named is the one that decides."""
-    found = compare(side(**row["gold"]), side(**row["pred"]), Policy.model_validate(row["policy"]))
+    found = compare(side(**row["gold"]), side(**row["pred"]), policy_of(row["policy"]))
     assert (found.verdict, found.rule) == (row["verdict"], row["rule"]), row["reason"]
 
 
