@@ -77,6 +77,12 @@ class EngineSettings(BaseModel):
     time_zone: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_+:/-]+$", max_length=64)
     lower_case_table_names: Literal[0, 1, 2] | None = None
     version: str | None = Field(default=None, max_length=100)
+    image: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9][a-z0-9._:/-]*:[A-Za-z0-9_][A-Za-z0-9_.-]*$",
+        max_length=200,
+        description="official image of another version to run in, as `postgres:14`",
+    )
 
     @property
     def told(self) -> str:
@@ -87,6 +93,7 @@ class EngineSettings(BaseModel):
             "time zone": self.time_zone,
             "lower_case_table_names": self.lower_case_table_names,
             "from version": self.version,
+            "image": self.image,
         }
         return ", ".join(f"{name} {value}" for name, value in named.items() if value is not None)
 

@@ -219,6 +219,9 @@ class ServerRecipe:
     socket cannot be shared and the options are then `tcp_options`. `extra_files` are (host file, absolute path
     inside) pairs copied in at bake time. `registry_bin_dir` is `{bin}` in the registry image ("" = as in Debian's).
     `mark` asks, as HARNESS, for what cannot stay the same where anything on the server was written ("" = nothing does).
+    `since` says of parts of an argv from which version a server knows them, and what an older one is given instead
+    ("" = nothing); `least` is the oldest version that may be asked for. `{major}` in `registry_bin_dir` is the
+    image's major version.
     `host` says how a server of this machine's own is found (None = it runs in containers alone). `library` is the
     Python package that is the engine of a worker (None = the worker needs the standard library alone).
     """
@@ -243,6 +246,8 @@ class ServerRecipe:
     extra_files: tuple[tuple[Path, str], ...] = ()
     registry_bin_dir: str = ""
     mark: str = ""
+    since: Mapping[str, tuple[tuple[int, int], str]] = field(default_factory=dict)
+    least: tuple[int, int] = (0, 0)
     host: HostServer | None = None
     library: HostLibrary | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -14,6 +15,15 @@ Notice = Callable[[str], None]
 """Told each long phase in one line, with the expected seconds ("building base image for mysql, about 30 s")."""
 
 
+_RELEASE = re.compile(r"(?:\d+:)?(\d+)(?:\.(\d+))?")
+
+
+def release(version: str) -> tuple[int, int] | None:
+    """Return the first two numbers of a version such as `14.11-1` or `1:11.8.3`, None where it begins with none."""
+    found = _RELEASE.match(version)
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
 @dataclass(frozen=True, slots=True)
 class BaseImage:
     """An engine without data, whatever its source: `local`, `registry` or `debian` (or `host` for processes)."""
@@ -24,6 +34,11 @@ class BaseImage:
     uid: int
     version: str
     source: str
+
+    @property
+    def release(self) -> tuple[int, int] | None:
+        """Return the engine's version by its first two numbers, None where the image does not say it."""
+        return release(self.version)
 
 
 @dataclass(frozen=True, slots=True)

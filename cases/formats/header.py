@@ -43,7 +43,7 @@ class SnapshotModel(BaseModel):
     )
     settings: dict[str, EngineSettings] = Field(
         default_factory=dict,
-        description="for each dialect: collation, sql_mode, time_zone, and the version the data came from",
+        description="for each dialect: collation, sql_mode, time_zone, image, and the version the data came from",
     )
 
     @field_validator("scripts", mode="before")

@@ -28,6 +28,8 @@ _FILES = (
     "--innodb-flush-method=nosync",
 )
 
+_SPACE = ("max-tmp-session-space-usage=192M", "max-tmp-total-space-usage=240M")
+
 _SETTINGS = (
     "--socket=/run/sqlassay/mariadb.sock",
     "--pid-file={data}/mariadbd.pid",
@@ -44,8 +46,7 @@ _SETTINGS = (
     # Temporary tables: 64 MB in memory, then on the sized tmpfs, where a full disk would be waited for, not told.
     "--tmp-table-size=64M",
     "--max-heap-table-size=64M",
-    "--max-tmp-session-space-usage=192M",
-    "--max-tmp-total-space-usage=240M",
+    *(f"--{name}" for name in _SPACE),
     "--skip-networking",
 )
 
@@ -110,6 +111,9 @@ _MARK = (
 
 _SERVER = ("{bin}/mariadbd", "--no-defaults", *_FILES, *_SETTINGS, *_TUNED)
 
+_SINCE = MappingProxyType({f"--{name}": ((11, 5), "") for name in _SPACE})
+"""What older servers do not know: the tmpfs alone bounds what they spill."""
+
 RECIPE = ServerRecipe(
     dialect="mariadb",
     kind="server",
@@ -147,5 +151,8 @@ RECIPE = ServerRecipe(
     tcp_options=("--skip-networking=OFF", "--bind-address=*", "--ssl"),
     memory_mb=512,
     mark=_MARK,
+    since=_SINCE,
+    # The first that knows utf8mb4_0900_bin, which every session here is set to.
+    least=(11, 4),
 )
 """The MariaDB server: system tables by `--bootstrap` once, then one argv a mode."""

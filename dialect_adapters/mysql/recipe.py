@@ -160,5 +160,6 @@ RECIPE = ServerRecipe(
     ),
     memory_mb=768,
     mark=_MARK,
+    least=(8, 0),
 )
 """The MySQL 9 server: `--initialize-insecure` once, then one argv a mode."""

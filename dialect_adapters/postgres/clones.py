@@ -13,7 +13,7 @@ from psycopg import sql
 
 from dialect_adapters.contract import Endpoint, Role, SessionLostError
 from dialect_adapters.postgres import harden
-from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, login_name
+from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, file_copy, login_name
 
 _log = logging.getLogger("sqlassay.clones")
 
@@ -45,7 +45,7 @@ def _exists(connection: psycopg.Connection[tuple[object, ...]], database: str) -
 
 def _copy(connection: psycopg.Connection[tuple[object, ...]], source: str, target: str) -> None:
     """Copy one database's files; nobody may be logged in to the source."""
-    _run(connection, "CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY", target, source)
+    _run(connection, f"CREATE DATABASE {{}} TEMPLATE {{}}{file_copy(connection)}", target, source)
 
 
 def _entitle(connection: psycopg.Connection[tuple[object, ...]], database: str) -> None:

@@ -26,7 +26,7 @@ from dialect_adapters.postgres import harden
 from dialect_adapters.postgres.digest import state_digest
 from dialect_adapters.postgres.routines import entitle_routines, read_routines
 from dialect_adapters.postgres.scripts import run_script
-from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, login_name
+from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, file_copy, login_name
 from dialect_adapters.postgres.types import copy_cell, type_of
 from dialect_adapters.reflect import catalog_of
 from dialect_adapters.tally import Tally, check_loadable
@@ -126,7 +126,7 @@ def _create(endpoint: Endpoint, maintenance: Connection, snapshot: Snapshot) -> 
     """
     database, asked = database_name(snapshot), snapshot.settings_for("postgres")
     # Copied as files: through the log, every database's catalogues would be written twice.
-    statement = f"CREATE DATABASE {_quoted(database)} STRATEGY FILE_COPY"
+    statement = f"CREATE DATABASE {_quoted(database)}{file_copy(maintenance)}"
     other = asked.collation not in (None, DEFAULT, BINARY)
     try:
         if asked.time_zone is not None:

@@ -155,6 +155,19 @@ _HOST = HostServer(
 )
 """A jail on this machine takes Postgres 17 or 18: what is set above came with 17."""
 
+_SINCE: Mapping[str, tuple[tuple[int, int], str]] = MappingProxyType(
+    {
+        "allow_alter_system=off": ((17, 0), ""),
+        "scram_iterations=1": ((16, 0), ""),
+        "--set=scram_iterations=1": ((16, 0), ""),
+        "--set=TimeZone=UTC": ((16, 0), ""),
+        "--locale-provider=builtin": ((17, 0), ""),
+        "--builtin-locale=C.UTF-8": ((17, 0), ""),
+        "--locale=C": ((17, 0), "--locale=C.UTF-8"),
+    }
+)
+"""What older servers do not know. Before 17 the C library's C.UTF-8 compares code points too."""
+
 RECIPE = ServerRecipe(
     dialect="postgres",
     kind="server",
@@ -197,6 +210,9 @@ RECIPE = ServerRecipe(
     stop_signal="SIGINT",
     mark=_MARK,
     host=_HOST,
+    registry_bin_dir="/usr/lib/postgresql/{major}/bin",
+    since=_SINCE,
+    least=(14, 0),
     env=MappingProxyType(
         {
             # The loader fills in $LIB; an image without the library starts as well, with a clock that cannot be set.

@@ -19,6 +19,10 @@ from dialect_adapters.postgres.wire import Wire
 ADMIN = "sqlassay_admin"
 MAINTENANCE = "postgres"
 _ZONE = re.compile(r"[A-Za-z0-9_+:/-]+")
+_STRATEGIES = 150_000
+_WHOLE_TRANSACTIONS = 170_000
+"""From which versions CREATE DATABASE has a choice of how to copy, and a transaction as a whole a time limit."""
+
 _GRACE = 1.6
 """Seconds past our own deadline after which a silent socket counts as lost: within the promised two."""
 
@@ -30,6 +34,7 @@ class PostgresSession:
         """Take over a logged-in connection."""
         self._connection = connection
         self._wire = Wire(connection.pgconn.socket)
+        self._bounds_transactions = connection.info.server_version >= _WHOLE_TRANSACTIONS
 
     def begin_read(self, limits: Limits) -> None:
         """Open the transaction; the SELECT closes the door on SET TRANSACTION READ WRITE."""
@@ -42,11 +47,12 @@ class PostgresSession:
     def _begin(self, access: str, limits: Limits) -> None:
         """Open a transaction with the engine's own limits."""
         milliseconds = round(limits.timeout * 1000)
+        whole = f"SET LOCAL transaction_timeout = {milliseconds + 700};" if self._bounds_transactions else ""
         self._wire.deadline(limits.timeout + _GRACE)
         self._wire.simple(
             f"BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED {access};"
             f"SET LOCAL statement_timeout = {milliseconds + 400};"
-            f"SET LOCAL transaction_timeout = {milliseconds + 700};"
+            f"{whole}"
             f"SET LOCAL lock_timeout = {milliseconds + 200};"
             "SELECT 1"
         )
@@ -106,6 +112,11 @@ class PostgresSession:
 def login_name(database: str, role: Role) -> str:
     """Return who logs in to one database for a role; Postgres cuts names at 63 bytes, so ours stay below."""
     return ADMIN if role is Role.HARNESS else f"{role.value}_{database}"
+
+
+def file_copy(connection: psycopg.Connection[tuple[object, ...]]) -> str:
+    """Return what CREATE DATABASE is told so that it copies files; before Postgres 15 it did nothing else."""
+    return " STRATEGY FILE_COPY" if connection.info.server_version >= _STRATEGIES else ""
 
 
 def connect(

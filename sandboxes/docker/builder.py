@@ -65,8 +65,9 @@ def bake(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
     """
     try:
         if work.step is not None:
-            return _change_server(work, work.step, snapshots)
-        return _bake_server(work, snapshots) if work.adapter.recipe.kind == "server" else _bake_files(work, snapshots)
+            return _named(_change_server(work, work.step, snapshots), snapshots)
+        made = _bake_server if work.adapter.recipe.kind == "server" else _bake_files
+        return _named(made(work, snapshots), snapshots)
     except (DockerException, RequestException) as fault:
         raise InfrastructureError(
             f"baking the {work.adapter.name} image failed: {container.reason(fault)}",
@@ -74,11 +75,21 @@ def bake(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
         ) from fault
 
 
+def _named(baked: Baked, snapshots: Sequence[Snapshot]) -> Baked:
+    """Return what was baked with the image that a snapshot asks for among its catalogue's settings."""
+    asked = {snapshot.id: snapshot for snapshot in snapshots}
+    catalogs = []
+    for catalog in baked.catalogs:
+        image = asked[catalog.snapshot].settings_for(catalog.dialect).image
+        catalogs.append(catalog.model_copy(update={"settings": catalog.settings.model_copy(update={"image": image})}))
+    return Baked(baked.image_id, tuple(catalogs))
+
+
 def _bake_server(work: Bake, snapshots: Sequence[Snapshot]) -> Baked:
     """Initialise and start the server, let the adapter load, stop it cleanly, commit."""
     recipe = work.adapter.recipe
     serve = _serve(work, Mode.BUILD, recipe.data_dir)
-    steps = [shlex.join(container.fill(argv, recipe, work.base.bin_dir, recipe.data_dir)) for argv in recipe.init]
+    steps = [shlex.join(container.fill(argv, recipe, work.base, recipe.data_dir)) for argv in recipe.init]
     steps.append(f": > {container.password_file(recipe)}")
     script = " && ".join([*steps, f"exec {shlex.join((*serve, *work.channel.options()))}"])
     with _created(work, ("/bin/sh", "-c", script)) as made:
@@ -166,7 +177,7 @@ def _told(work: Bake, made: str, catalogs: tuple[Catalog, ...]) -> tuple[Catalog
 def _serve(work: Bake, mode: Mode, data: str) -> tuple[str, ...]:
     """Return the server's argv for a mode."""
     recipe = work.adapter.recipe
-    return container.fill(recipe.serve[mode], recipe, work.base.bin_dir, data)
+    return container.fill(recipe.serve[mode], recipe, work.base, data)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from requests import RequestException
 
 from cases.errors import InfrastructureError
 from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
+from sandboxes.contract import BaseImage
 from sandboxes.docker.channel import Channel
 from sandboxes.docker.client import Engine
 from sandboxes.docker.limits import Space, host_config
@@ -37,15 +38,30 @@ class Plan:
     runtime: str = ""
 
 
-def fill(argv: tuple[str, ...], recipe: ServerRecipe, bin_dir: str, data: str) -> tuple[str, ...]:
-    """Return an argv with the recipe's placeholders replaced."""
-    known = {"{bin}": bin_dir, "{data}": data, "{socket}": recipe.socket, "{password_file}": password_file(recipe)}
+def fill(argv: tuple[str, ...], recipe: ServerRecipe, base: BaseImage, data: str) -> tuple[str, ...]:
+    """Return an argv with the recipe's placeholders replaced, without what a server of the base's version lacks."""
+    known = {"{bin}": base.bin_dir, "{data}": data, "{socket}": recipe.socket}
+    known["{password_file}"] = password_file(recipe)
     filled = []
-    for part in argv:
+    for part in _suited(argv, recipe, base.release):
         for name, value in known.items():
             part = part.replace(name, value)  # noqa: PLW2901 - each placeholder in turn
         filled.append(part)
     return tuple(filled)
+
+
+def _suited(argv: tuple[str, ...], recipe: ServerRecipe, release: tuple[int, int] | None) -> list[str]:
+    """Return the parts that a version knows; `-c` goes with the setting that it names."""
+    suited: list[str] = []
+    for part in argv:
+        since, instead = recipe.since.get(part, ((0, 0), ""))
+        if release is None or release >= since:
+            suited.append(part)
+        elif instead:
+            suited.append(instead)
+        elif suited[-1:] == ["-c"]:
+            suited.pop()
+    return suited
 
 
 def password_file(recipe: ServerRecipe) -> str:

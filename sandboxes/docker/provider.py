@@ -25,7 +25,7 @@ from sandboxes.docker.sandbox import DockerSandbox
 from sandboxes.engine import EnginePolicy, ensure_engine
 from sandboxes.holds import hold
 from sandboxes.images.base import BaseSource, base_image, inspect
-from sandboxes.images.choice import Pull
+from sandboxes.images.choice import Pull, asked_recipe, refuse_old
 from sandboxes.images.debian import DebianBuild
 from sandboxes.images.local import LocalSource
 from sandboxes.images.lock import ImagesLock
@@ -109,7 +109,9 @@ class DockerProvider:
             self._use(brought.key)
             if bakery.usable(brought.key):
                 return brought.snapshot_image()
-        base = base_image(adapter.recipe, self._sources(engine), notice)
+        recipe = asked_recipe(adapter.recipe, snapshots)
+        base = base_image(recipe, self._sources(engine, built=recipe is adapter.recipe), notice)
+        refuse_old(recipe, recipe.registry_image, base.release)
         self._use(image_key(base, adapter, snapshots))
 
         def build(order: Order) -> Baked:
@@ -206,12 +208,13 @@ class DockerProvider:
                 self._net = ryuk.guard(self._engine)
             return self._engine
 
-    def _sources(self, engine: Engine) -> tuple[BaseSource, ...]:
-        """Return where base images come from, in order."""
+    def _sources(self, engine: Engine, *, built: bool = True) -> tuple[BaseSource, ...]:
+        """Return where base images come from, in order; none is built of a version that a pack asks for."""
         may_install = self._policy != "none"
         registry = RegistrySource(self._pull, self._mirrors, self._images_lock)
+        local = LocalSource(engine.api, self._images_lock, built=built)
         build = DebianBuild(engine.api, self._cache / "locks", may_install=may_install)
-        return (LocalSource(engine.api, self._images_lock), registry, build)
+        return (local, registry, build) if built else (local, registry)
 
     def _bake(
         self, engine: Engine, adapter: Adapter, base: BaseImage, order: Order, snapshots: Sequence[Snapshot]
@@ -239,7 +242,8 @@ class DockerProvider:
             )
         space = self._space(engine, adapter, image) if mode is Mode.WRITE else None
         data = space.target if space else recipe.data_dir
-        argv = (*container.fill(recipe.serve[mode], recipe, image.base.bin_dir, data), *channel.options())
+        served = container.fill(recipe.serve[mode], recipe, image.base, data)
+        argv = (*served, *channel.options())
         if space:
             copy = f'cp -a {space.source}/. {space.target}/ && exec "$@"'
             argv = ("/bin/sh", "-c", copy, "sh", *argv)

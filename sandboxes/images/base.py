@@ -23,6 +23,9 @@ TOOL_PACKAGES = ("dash", "coreutils")
 TOOLS = ("/usr/bin/dash", "/usr/bin/cp")
 """What the provider itself runs in every image: a shell to initialise, and the copy of the data in WRITE mode."""
 
+_TOOL_VERSIONS = ("GOSU_VERSION",)
+"""What official images declare before their engine's version: that of the program their entry point uses."""
+
 SLIM_VERSION = 2
 """Raised when the way a Debian system is cut down changes, so that earlier bases are not used any more."""
 
@@ -56,7 +59,8 @@ def base_image(recipe: ServerRecipe, sources: Sequence[BaseSource], notice: Noti
         reasons.append(found.reason)
     raise InfrastructureError(
         f"no base image for {recipe.dialect}: {'; '.join(reasons)}",
-        remedy=f"Load the image {recipe.registry_image} into the engine, or run on Debian as root",
+        remedy=f"Load the image {recipe.registry_image} into the engine, name a mirror that has it (--mirror), "
+        "or run on Debian as root where the pack asks for no image",
     )
 
 
@@ -82,8 +86,9 @@ def content_digest(image: dict[str, Any]) -> str:
 
 
 def version(image: dict[str, Any]) -> str:
-    """Return the engine's version from our label, or from the first `*_VERSION` an official image declares."""
+    """Return the engine's version from our label, or from the first `*_VERSION` an official image declares of it."""
     config = image.get("Config") or {}
     labelled = (config.get("Labels") or {}).get(VERSION)
     declared = (item.partition("=") for item in config.get("Env") or ())
-    return str(labelled or next((value for name, _, value in declared if name.endswith("_VERSION")), ""))
+    named = (value for name, _, value in declared if name.endswith("_VERSION") and name not in _TOOL_VERSIONS)
+    return str(labelled or next(named, ""))

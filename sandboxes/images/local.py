@@ -5,7 +5,7 @@ from __future__ import annotations
 import docker
 
 from dialect_adapters.contract import ServerRecipe
-from sandboxes.contract import BaseImage, Notice
+from sandboxes.contract import BaseImage, Notice, release
 from sandboxes.images.base import Refusal, built_tag, content_digest, inspect, version
 from sandboxes.images.lock import ImagesLock
 
@@ -13,8 +13,9 @@ from sandboxes.images.lock import ImagesLock
 class LocalSource:
     """Looks among the engine's own images."""
 
-    def __init__(self, api: docker.APIClient, lock: ImagesLock | None = None) -> None:
-        """Ask this engine; what `lock` says of the official image is held to."""
+    def __init__(self, api: docker.APIClient, lock: ImagesLock | None = None, *, built: bool = True) -> None:
+        """Ask this engine; what `lock` says of the official image is held to. With `built` ours serves in its place."""
+        self._built = built
         self._api = api
         self._lock = lock
 
@@ -31,8 +32,8 @@ class LocalSource:
         official = describe(self._api, name, recipe, official=True)
         if official is None and self._lock is not None and self._lock.entry(name) is not None:
             return Refusal(f"the engine has no {name}, which the lock file names")
-        built = official or describe(self._api, built_tag(recipe), recipe, official=False)
-        return built or Refusal(f"the engine has no {name}")
+        ours = describe(self._api, built_tag(recipe), recipe, official=False) if self._built else None
+        return official or ours or Refusal(f"the engine has no {name}")
 
 
 def describe(api: docker.APIClient, ref: str, recipe: ServerRecipe, *, official: bool) -> BaseImage | None:
@@ -41,5 +42,8 @@ def describe(api: docker.APIClient, ref: str, recipe: ServerRecipe, *, official:
     if image is None:
         return None
     folder = (recipe.registry_bin_dir if official else "") or recipe.debian.bin_dir
+    tag = ref.rpartition(":")[2]
+    said = version(image) or (tag if official and release(tag) else "")
+    major, _ = release(said) or (0, 0)
     source = "registry" if official else "debian"
-    return BaseImage(ref, content_digest(image), folder, recipe.uid, version(image), source)
+    return BaseImage(ref, content_digest(image), folder.replace("{major}", str(major)), recipe.uid, said, source)

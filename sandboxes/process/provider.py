@@ -20,6 +20,7 @@ from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
 from sandboxes.cache import cache_dir
 from sandboxes.contract import Notice, Sandbox, SnapshotImage
 from sandboxes.holds import hold
+from sandboxes.images.choice import refuse_image
 from sandboxes.labels import owner
 from sandboxes.locks import RunLock, remove_free
 from sandboxes.process.cgroups import Group, make_group
@@ -79,6 +80,7 @@ class ProcessProvider:
             InputError: a snapshot that cannot be loaded, or an engine that runs in containers alone.
             InfrastructureError: the files cannot be written, or the server's programs are not installed.
         """
+        refuse_image(adapter.recipe, snapshots, self.name)
         self.check(adapter.recipe)
         if _is_files(adapter):
             image = prepare_image(adapter, snapshots, host_interpreter(), notice)

@@ -21,6 +21,8 @@ from cases.snapshot import ColumnDef, Snapshot, TableDef
 from dialect_adapters.contract import Mode, ServerRecipe
 from dialect_adapters.postgres.adapter import PostgresAdapter
 from dialect_adapters.postgres.recipe import RECIPE
+from harness.cli.main import _run
+from sandboxes.cache import cache_dir
 from sandboxes.contract import BaseImage
 from sandboxes.docker.client import Engine
 from sandboxes.docker.provider import DockerProvider
@@ -203,3 +205,30 @@ def test_an_image_the_registry_lacks_is_named(registry: str) -> None:
     answer = RegistrySource("auto", [registry]).find(replace(RECIPE, registry_image="sqlassay-test/none:1"), _quiet)
     assert isinstance(answer, Refusal)
     assert f"the registry does not give {registry}/sqlassay-test/none:1 (it has no such image)" in answer.reason
+
+
+def test_a_pack_s_own_image_is_pulled_and_serves(
+    engine: Engine,
+    registry: str,
+    pushed: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`settings.postgres.image` is pulled through the mirror and locked; every report names image and version."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copytree(Path("cases/packs/demo"), tmp_path / "pack")
+    header = tmp_path / "pack" / "pack.yaml"
+    settings = f"    settings:\n      postgres: {{image: {NAME}}}\n"
+    header.write_text(header.read_text().replace("    data: data\n", f"    data: data\n{settings}"))
+    command = ["run", str(tmp_path / "pack"), "--dialect", "postgres", "--limit", "2", "--jobs", "1"]
+    options = ["--mirror", registry, "--images-lock", str(tmp_path / "images.lock"), "--out", str(tmp_path / "out")]
+    try:
+        assert _run([*command, *options]) == 0
+        assert f"image {NAME}" in capsys.readouterr().out
+        manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+        assert manifest["base_image"] == NAME
+        assert json.loads((tmp_path / "images.lock").read_text())["images"][NAME]["digest"] == pushed
+    finally:
+        for found in engine.api.images(filters={"label": f"io.sqlassay.cache={cache_dir()}"}):
+            engine.api.remove_image(found["Id"], force=True)
