@@ -11,6 +11,7 @@ from dialect_adapters.contract import Mode
 from dialect_adapters.mysql.recipe import RECIPE as MYSQL
 from dialect_adapters.postgres.recipe import RECIPE as POSTGRES
 from dialect_adapters.sqlite.recipe import RECIPE as SQLITE
+from sandboxes.contract import BaseImage
 from sandboxes.docker import limits
 from sandboxes.docker.channel import Channel, socket_channel
 from sandboxes.docker.container import fill
@@ -106,7 +107,8 @@ def test_a_port_is_published_on_loopback_where_the_engine_is_near(host: str, add
 
 def test_placeholders_are_filled() -> None:
     """A recipe never knows where an image keeps its programs or a mode its data."""
-    argv = fill(("{bin}/postgres", "-D", "{data}", "{socket}"), POSTGRES, "/opt/pg/bin", "/live")
+    base = BaseImage("x:1", "sha256:x", "/opt/pg/bin", 999, "17.2", "debian")
+    argv = fill(("{bin}/postgres", "-D", "{data}", "{socket}"), POSTGRES, base, "/live")
     assert argv == ("/opt/pg/bin/postgres", "-D", "/live", "/run/sqlassay/.s.PGSQL.5432")
 
 

@@ -118,6 +118,8 @@ def test_a_version_that_is_too_old_is_refused() -> None:
         asked_recipe(POSTGRES, _asking("postgres:9.6"))
     with pytest.raises(InputError, match=r"mariadb:10\.11 is older than mariadb 11\.4.*Name version 11\.4 or a later"):
         asked_recipe(MARIADB, _asking("mariadb:10.11", dialect="mariadb"))
+    with pytest.raises(InputError, match=r"mysql:5\.7 is older than mysql 8, the oldest"):
+        asked_recipe(MYSQL, _asking("mysql:5.7", dialect="mysql"))
     assert asked_recipe(MYSQL, _asking("mysql:8.0", dialect="mysql")).registry_image == "mysql:8.0"
     assert asked_recipe(POSTGRES, _asking("mine/pg:stable")).registry_image == "mine/pg:stable"
     with pytest.raises(InputError, match="mine/pg:stable is older than postgres 14"):
