@@ -15,7 +15,9 @@ from cases.left_out import FILE, SHOWN
 from cases.new_folder import new_folder
 from cases.pack import Pack
 from cases.snapshot import Snapshot
+from cases.sources.archives import is_folder
 from cases.sources.csv_rows import CsvSource
+from cases.sources.scripts import script_text
 from cases.sources.sqlite_declared import BY_TYPE
 
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -103,8 +105,11 @@ def _snapshot(snapshot: Snapshot, folder: Path) -> dict[str, Any]:
 
 
 def _copied(file: Path, folder: Path, name: Path) -> str:
-    """Copy a file to its place in the pack and return that place as the header names it."""
+    """Copy a file, or the text of a dump that is a folder, to its place in the pack; return it as the header does."""
     target = folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(file, target)
+    if is_folder(file):
+        target.write_text(script_text(file), encoding="utf-8")
+    else:
+        shutil.copyfile(file, target)
     return name.as_posix()

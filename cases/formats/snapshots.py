@@ -13,6 +13,7 @@ from cases.formats.header import DATABASE, NAME, SnapshotModel
 from cases.paths import inside
 from cases.settings import EngineSettings
 from cases.snapshot import EVERY, RowSource, Snapshot, TableDef
+from cases.sources.archives import is_folder
 from cases.sources.csv_rows import csv_source
 from cases.sources.schema import read_schema
 from cases.sources.scripts import scripts_digest
@@ -57,7 +58,9 @@ def build_snapshot(
         found = sqlite_content(sqlite, declared=model.types == "declared")
         tables, source, content, notes = found.tables, found.source, found.digest, found.notes
     scripts = {
-        dialect: tuple(locate(name, "scripts", dialect, i) for i, name in enumerate(files))
+        dialect: tuple(
+            locate(name, "scripts", dialect, i, folder=is_folder(root / name)) for i, name in enumerate(files)
+        )
         for dialect, files in model.scripts.items()
     }
     allowed = tuple(sorted({name.lower() for name in functions}))

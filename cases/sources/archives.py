@@ -1,4 +1,4 @@
-"""The SQL of a pg_dump archive (-Fc, -Ft): what pg_restore would print, read without it.
+"""The SQL of a pg_dump archive (-Fc, -Ft, -Fd): what pg_restore would print, read without it.
 
 The format is that of PostgreSQL's pg_backup_archiver.c, versions 1.10 (Postgres 8.4) to 1.16 (Postgres 17 and 18).
 """
@@ -6,19 +6,25 @@ The format is that of PostgreSQL's pg_backup_archiver.c, versions 1.10 (Postgres
 from __future__ import annotations
 
 import io
+import re
 import tarfile
-import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from cases.errors import InputError
+from cases.paths import asks
+from cases.reading import MAX_DOCUMENT, read_bytes
+from cases.sources.packing import inflated, too_large, unpacked
 
 MAGIC = b"PGDMP"
 _OLDEST, _NEWEST = (1, 10), (1, 16)
-_GZIP = 1
+_GZIP, _LZ4, _ZSTD = 1, 2, 3
 _DATA, _BLOBS = 1, 3
-_CUSTOM, _TAR = 1, 3
+_CUSTOM = 1
+_TOC = "toc.dat"
+_SUFFIXES = ("", ".gz", ".lz4", ".zst")
+_FILE = re.compile(r"[0-9]+\.dat")
 _REMEDY = "Write it as text: pg_restore -f dump.sql, or pg_dump without -F"
 
 
@@ -112,12 +118,11 @@ class _Reader:
         while size := self.number():
             parts.append(self.stream.read(size))
         data = b"".join(parts)
-        if self.packing not in (0, _GZIP):
-            raise self.fault("the archive is packed by lz4 or zstd")
-        try:
-            return zlib.decompress(data) if self.packing and data else data
-        except zlib.error as error:
-            raise self.fault(f"the archive is damaged: {error}") from None
+        if not data or not self.packing:
+            return data
+        if self.packing not in (_GZIP, _LZ4, _ZSTD):
+            raise self.fault("the archive is packed in a way that is not known here")
+        return inflated(data, self.path) if self.packing == _GZIP else unpacked(data, self.path)
 
     def fault(self, message: str) -> InputError:
         """Return the error of an archive that cannot be read."""
@@ -136,6 +141,33 @@ def archive_sql(data: bytes, path: Path) -> str:
     entries = [reader.entry() for _ in range(reader.number())]
     blocks = _blocks(reader)
     return _sql(entries, lambda one: blocks.get(one.number, b""), path)
+
+
+def folder_sql(folder: Path) -> str:
+    """Return the SQL of an archive that is a folder (-Fd), in which each table's data is a file, packed or not.
+
+    Raises:
+        InputError: a damaged archive, or one whose files are not all there.
+    """
+    reader = _Reader(read_bytes(folder / _TOC), folder / _TOC)
+    entries = [reader.entry() for _ in range(reader.number())]
+
+    def content(one: _Entry) -> bytes:
+        """Return the rows of a table."""
+        files = [folder / f"{one.file}{suffix}" for suffix in _SUFFIXES]
+        # The table of contents is somebody else's: it names no file elsewhere.
+        known = _FILE.fullmatch(one.file) is not None
+        file = next((file for file in files if known and asks(file.is_file) and not file.is_symlink()), None)
+        if file is None:
+            raise reader.fault(f"the archive lacks its file {one.file}")
+        return unpacked(read_bytes(file), file)
+
+    return _sql(entries, content, folder)
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether a path is a folder that pg_dump wrote; never raises."""
+    return asks((path / _TOC).is_file)
 
 
 def is_archive(head: bytes) -> bool:
@@ -172,14 +204,18 @@ def _tar_sql(data: bytes, path: Path) -> str:
 
 def _sql(entries: list[_Entry], data: Callable[[_Entry], bytes], path: Path) -> str:
     """Return the entries as SQL, in their order, which is that of their dependence."""
-    parts = []
+    parts, size = [], 0
     for one in entries:
         if one.kind in ("BLOB", "BLOBS", "BLOB METADATA", "BLOB COMMENTS"):
             message = "the archive holds large objects, which no statement of a pack could read"
             raise InputError(message, file=path, remedy="Dump without them: pg_dump --no-large-objects")
         if one.kind == "TABLE DATA":
+            rows = data(one)
+            size += len(rows)
+            if size > MAX_DOCUMENT:
+                raise too_large(path)
             try:
-                parts.append(f"{one.copy}{data(one).decode()}")
+                parts.append(f"{one.copy}{rows.decode()}")
             except UnicodeDecodeError:
                 raise InputError("the archive's data is no UTF-8", file=path, remedy="pg_dump -E UTF8") from None
         else:

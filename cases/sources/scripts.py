@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import io
 import os
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
 from cases.errors import InfrastructureError, InputError
-from cases.reading import MAX_DOCUMENT, read_bytes, to_text
-from cases.sources.archives import archive_sql, is_archive
-
-_GZIP = b"\x1f\x8b"
+from cases.reading import read_bytes, to_text
+from cases.sources.archives import archive_sql, folder_sql, is_archive, is_folder
+from cases.sources.packing import unpacked
 
 
 def scripts_digest(scripts: Mapping[str, tuple[Path, ...]]) -> str:
@@ -34,21 +30,14 @@ def scripts_digest(scripts: Mapping[str, tuple[Path, ...]]) -> str:
 
 
 def script_text(path: Path) -> str:
-    """Return the SQL of a script: UTF-8 text, packed by gzip or not, or an archive of pg_dump's.
+    """Return the SQL of a script: UTF-8 text or an archive of pg_dump's, a file packed or not, or its folder.
 
     Raises:
         InputError: it cannot be read, is damaged, or holds something else.
     """
-    data = read_bytes(path)
-    if data.startswith(_GZIP):
-        try:
-            with gzip.open(io.BytesIO(data)) as packed:
-                data = packed.read(MAX_DOCUMENT + 1)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"damaged gzip file: {error}", file=path, remedy="Pack it again") from None
-        if len(data) > MAX_DOCUMENT:
-            message = f"unpacked, it is larger than the limit of {MAX_DOCUMENT:,} bytes"
-            raise InputError(message, file=path, remedy="Split the file")
+    if is_folder(path):
+        return folder_sql(path)
+    data = unpacked(read_bytes(path), path)
     if is_archive(data[:16]):
         return archive_sql(data, path)
     return to_text(data, path).replace("\r\n", "\n").replace("\r", "\n")

@@ -30,6 +30,8 @@ _GRACE = 1.6
 class PostgresSession:
     """One fresh login; see `dialect_adapters.contract.Session`."""
 
+    _bounds_transactions = True
+
     def __init__(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         """Take over a logged-in connection."""
         self._connection = connection

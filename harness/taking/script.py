@@ -1,17 +1,15 @@
-"""A dump as a source: what pg_dump (also -Fc, -Ft), mysqldump, mariadb-dump or SQLite's shell wrote, also by gzip."""
+"""A dump as a source: what pg_dump (-Fc, -Ft and -Fd too), mysqldump, mariadb-dump or SQLite's shell wrote."""
 
 from __future__ import annotations
 
-import gzip
 import re
 import shutil
-import zlib
 from pathlib import Path
-from typing import IO, cast
 
 from cases.errors import InputError
 from cases.paths import asks
-from cases.sources.archives import is_archive
+from cases.sources.archives import is_archive, is_folder
+from cases.sources.packing import head_of
 from cases.sources.scripts import script_text
 from harness.taking.contract import Taken
 
@@ -37,7 +35,10 @@ _TABLE = re.compile(r"(?im)^\s*CREATE TABLE (?:IF NOT EXISTS )?([^\s(]+(?:\s*\.\
 class Script:
     """Takes a dump as a script of its own engine."""
 
-    name = "a dump of pg_dump (plain, -Fc, -Ft), mysqldump, mariadb-dump or SQLite's .dump, or a .sql script, also .gz"
+    name = (
+        "a dump of pg_dump (plain, -Fc, -Ft, -Fd), mysqldump, mariadb-dump or SQLite's .dump, or a .sql script, "
+        "also packed"
+    )
 
     def recognises(self, source: str) -> bool:
         """Return whether the file begins as one of these dumps does, or is called a script."""
@@ -52,7 +53,7 @@ class Script:
         return _spoken(Path(source))[0]
 
     def take(self, source: str, folder: Path, *, tables: tuple[str, ...] = ()) -> Taken:
-        """Copy the dump as it is: scripts are read in all of these forms.
+        """Copy the dump as it is, for scripts are read in all of these forms; of a folder, the SQL it holds.
 
         Raises:
             InputError: an unreadable file, one without tables, or tables named: a dump is taken whole.
@@ -61,16 +62,23 @@ class Script:
         dialect, note = _spoken(path)
         if tables:
             raise InputError("a dump is taken whole", field="--tables", remedy="Leave --tables out")
-        names = tuple(dict.fromkeys(_TABLE.findall(script_text(path))))
+        text = script_text(path)
+        names = tuple(dict.fromkeys(_TABLE.findall(text)))
         if not names:
             raise InputError("the dump makes no table", file=path, remedy="Dump schema and data, not the data alone")
-        shutil.copyfile(path, folder / "data.sql")
+        if is_folder(path):
+            (folder / "data.sql").write_text(text, encoding="utf-8")
+        else:
+            shutil.copyfile(path, folder / "data.sql")
         return Taken(dialect, {"scripts": {dialect: ["data.sql"]}}, names, notes=(note,) if note else ())
 
 
 def _is_script(path: Path) -> bool:
     """Return whether a file's name says that it holds SQL."""
-    return path.name.lower().endswith((".sql", ".sql.gz")) and asks(path.is_file)
+    plain = path.name.lower()
+    for suffix in (".gz", ".bz2", ".xz", ".lz4", ".zst"):
+        plain = plain.removesuffix(suffix)
+    return plain.endswith(".sql") and asks(path.is_file)
 
 
 def _spoken(path: Path) -> tuple[str, str]:
@@ -90,22 +98,13 @@ def _spoken(path: Path) -> tuple[str, str]:
     return found[0], f"{path.name} is read as {found[0]}, by its words"
 
 
-def _opened(path: Path) -> IO[bytes]:
-    """Open a dump, unpacked where it is packed."""
-    with path.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
-    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
-
-
 def _dialect(path: Path) -> str | None:
     """Return whose dump a file is, None where it is none; never raises."""
+    if is_folder(path):
+        return "postgres"
     if not asks(path.is_file):
         return None
-    try:
-        with _opened(path) as stream:
-            head = stream.read(_LOOK)
-    except (OSError, EOFError, zlib.error):
-        return None
+    head = head_of(path, _LOOK)
     if is_archive(head[:16]):
         return "postgres"
     return next((dialect for dialect, mark in _MARKS if mark.search(head)), None)

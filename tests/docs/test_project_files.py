@@ -89,7 +89,7 @@ def test_lock_files_hold_every_dependency() -> None:
 
 def _name(requirement: str) -> str:
     """Return the normalised name of a requirement."""
-    return re.split(r"[\[<>=;~! ]", requirement)[0].lower().replace("_", "-")
+    return re.split(r"[\[<>=;~! ]", requirement)[0].lower().replace("_", "-").replace(".", "-")
 
 
 def _pins(lock: Path) -> dict[str, str]:
