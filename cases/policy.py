@@ -28,6 +28,7 @@ def _known_zone(name: str) -> str:
 
 ZoneName = Annotated[str, AfterValidator(_known_zone)]
 ColumnName = Annotated[str, Field(min_length=1)]
+QuotientScale = Literal["auto"] | Annotated[int, Field(ge=1)]
 
 
 class Policy(BaseModel):
@@ -50,6 +51,7 @@ class Policy(BaseModel):
     abs_tol: float = Field(default=1e-12, ge=0)
     float32_rel_tol: float = Field(default=1e-6, ge=0)
     scale_aware: bool = False
+    quotient_scale: QuotientScale | None = "auto"
     bool_as_int: bool = True
     bits_as_int: bool = False
     text_numbers: bool = False
@@ -68,6 +70,16 @@ class Policy(BaseModel):
     peer: str | None = None
 
     @property
+    def coarse_scale(self) -> int | None:
+        """Return from how many places on Decimals agree at the coarser of two scales; None where none do.
+
+        `auto` says nothing by itself: it is resolved by the statement and the engine of the gold.
+        """
+        if self.scale_aware:
+            return 1
+        return self.quotient_scale if isinstance(self.quotient_scale, int) else None
+
+    @property
     def digest(self) -> str:
         """Return the sha256 (first 16 hex digits) over version and every field: it names the policy in a verdict."""
         return _digest(self)
@@ -83,7 +95,8 @@ def _digest(policy: Policy) -> str:
 class PolicyOverrides(BaseModel):
     """The fields a pack, a case or a command line sets; unset ones keep the preset's value.
 
-    Where null is a value of the field (`naive_tz`, `truncated`, `required_columns`) a written null sets it.
+    Where null is a value of the field (`naive_tz`, `truncated`, `required_columns`, `quotient_scale`) a written null
+    sets it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -104,6 +117,7 @@ class PolicyOverrides(BaseModel):
     abs_tol: float | None = Field(default=None, ge=0)
     float32_rel_tol: float | None = Field(default=None, ge=0)
     scale_aware: bool | None = None
+    quotient_scale: QuotientScale | None = None
     bool_as_int: bool | None = None
     bits_as_int: bool | None = None
     text_numbers: bool | None = None
@@ -127,4 +141,4 @@ class PolicyOverrides(BaseModel):
         return {name: value for name, value in given.items() if value is not None or name in _MAY_BE_NULL}
 
 
-_MAY_BE_NULL = frozenset({"naive_tz", "truncated", "required_columns"})
+_MAY_BE_NULL = frozenset({"naive_tz", "truncated", "required_columns", "quotient_scale"})

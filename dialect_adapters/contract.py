@@ -306,6 +306,7 @@ class GrammarRules:
     `clock_hints` is a regex over the whole text: where it finds nothing no unflagged spelling reads the clock ("" =
     none does). `times_are_today` says that a time is today's where a day is wanted. `clock_calls` are functions that
     read it when called with fewer arguments than this.
+    `quotient_scale` is to how many places at least the engine rounds a quotient or average (None = it rounds none).
     `column_calls` are functions that, called with more than one column, read the table that an argument names.
     `functional_notation` are the functions beyond `functions` that `value.name` would call and that can read or change
     something (empty = the engine has no such notation).
@@ -354,6 +355,7 @@ class GrammarRules:
     times_are_today: bool = False
     clock_calls: Mapping[str, int] = field(default_factory=dict)
     column_calls: frozenset[str] = frozenset()
+    quotient_scale: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

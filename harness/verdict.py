@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from cases.policy import Policy
 from cases.relation import Relation
+from dialect_adapters.registry import adapter
 from harness.compare import (
     Constants,
     GoldOrder,
@@ -32,7 +33,7 @@ class GoldRows:
 
     `sql` is the gold's text, `order` its outermost ORDER BY, `probe` the same query with its hidden order keys and one
     row more than its LIMIT. All are None where relations alone are compared. `constants` are its columns that read no
-    table.
+    table. `quotient_scale` is to how many places its engine rounds what it divides, None where it divides nothing.
     """
 
     relation: Relation
@@ -40,6 +41,7 @@ class GoldRows:
     order: OrderFacts | None = None
     probe: Relation | None = None
     constants: frozenset[int] = frozenset()
+    quotient_scale: int | None = None
 
     @classmethod
     def of(cls, answer: GoldAnswer) -> GoldRows:
@@ -50,7 +52,16 @@ class GoldRows:
         if answer.relation is None:
             raise AssertionError("only a gold with rows is compared")
         constants = answer.parsed.constants(len(answer.relation.columns))
-        return cls(answer.relation, answer.sql, answer.parsed.order, answer.probe, constants)
+        scale = quotient_scale(answer.parsed.dialect, divides=answer.parsed.divides)
+        return cls(answer.relation, answer.sql, answer.parsed.order, answer.probe, constants, scale)
+
+
+def quotient_scale(dialect: str, *, divides: bool) -> int | None:
+    """Return to how many places at least an engine rounds what a statement divides or averages; None where nothing is.
+
+    One question has several such answers there: MySQL gives AVG(v) as 1.6667 and SUM(v) * 1.0 / COUNT(v) as 1.66667.
+    """
+    return adapter(dialect).rules.quotient_scale if divides else None
 
 
 _ANY: frozenset[int] = frozenset()
@@ -108,4 +119,6 @@ def with_members(order: OrderFacts, gold: Relation, probe: Relation, whole: Rela
 
 def _resolved(gold: GoldRows, policy: Policy) -> tuple[Policy, GoldOrder | None]:
     """Return the policy as it stands for this gold, and the order of its rows."""
+    if policy.quotient_scale == "auto" and policy.peer is None and gold.quotient_scale is not None:
+        policy = policy.model_copy(update={"quotient_scale": gold.quotient_scale})
     return resolve_policy(policy, facts=gold.order, gold=gold.relation, probe=gold.probe, gold_sql=gold.sql)

@@ -52,6 +52,7 @@ SPELLINGS = Spellings(
 
 RULES = GrammarRules(
     sqlglot_dialect="mysql",
+    quotient_scale=4,  # div_precision_increment, which no session here changes
     functions=read_words(Path(__file__).with_name("functions.txt")),
     known_functions=frozenset(read_catalogue(Path(__file__).with_name("catalogue.txt"))) | EXTENSIONS,
     gaming=words("""

@@ -103,7 +103,7 @@ def row_bytes(writers: tuple[Writer, ...], row: Row, places: tuple[int, ...]) ->
 def definite(seen: frozenset[str], rules: Rules) -> str | None:
     """Return None where unequal bytes of these classes are unequal cells, else what could still make them equal."""
     policy = rules.policy
-    tolerant = rules.tolerance.relative > 0 or rules.tolerance.absolute > 0 or policy.scale_aware
+    tolerant = rules.tolerance.relative > 0 or rules.tolerance.absolute > 0 or bool(policy.coarse_scale)
     read = {
         "temporal_text": policy.temporal_text and bool(seen & (_TIMES | {"far"})),
         "uuid_text": policy.uuid_text and "uuid" in seen,

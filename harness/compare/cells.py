@@ -36,6 +36,11 @@ _TIMES = frozenset({"date", "ts", "inst", "dur", "timetz"})
 _NULL: Atom = ("null",)
 
 
+def at_full_scale(policy: Policy) -> Policy:
+    """Return the policy with every digit of a Decimal counting."""
+    return policy.model_copy(update={"scale_aware": False, "quotient_scale": None})
+
+
 @lru_cache(maxsize=64)
 def _trimmed(policy: Policy) -> Policy:
     """Return the policy with blanks at the end of texts left out."""
@@ -68,7 +73,7 @@ class Rules:
 
     def exact(self) -> Rules:
         """Return the same rules without any tolerance: canonical equality."""
-        return replace(self, policy=self.policy.model_copy(update={"scale_aware": False}), tolerance=Tolerance(0, 0))
+        return replace(self, policy=at_full_scale(self.policy), tolerance=Tolerance(0, 0))
 
     def atom(self, cell: object) -> Atom:
         """Return the atom of any value; a value of no known class is kept by type and text."""
@@ -156,7 +161,8 @@ class Rules:
         first, second = cast(Number, left[2]), cast(Number, right[2])
         if (left[1], right[1]) != ("f", "f") and whole(first) and whole(second):
             return first == second
-        half = half_unit(first, second) if self.policy.scale_aware else None
+        least = self.policy.coarse_scale
+        half = None if least is None else half_unit(first, second, least)
         tolerance = EXACTLY if self.tolerance.fine and exact(first, second) else self.tolerance
         return near(first, second, tolerance, half)
 
@@ -252,7 +258,7 @@ def _number(value: Number) -> Atom:
 def _decimal_atom(rules: Rules, cell: Decimal) -> Atom:
     """Return the atom of a Decimal; its scale tells it apart only where the policy looks at scales."""
     atom = _number(cell)
-    return (*atom, scale_of(cell)) if atom[0] == "num" and rules.policy.scale_aware else atom
+    return (*atom, scale_of(cell)) if atom[0] == "num" and rules.policy.coarse_scale else atom
 
 
 def canonical(atom: Atom) -> Atom:

@@ -167,9 +167,10 @@ class Coarse:
 
         A set of values would not do: it holds 0.1 and 0.10 once, at either scale.
         """
-        if not self._rules.policy.scale_aware:
+        least = self._rules.policy.coarse_scale
+        if least is None:
             return None
-        scales = [scale for value in values if isinstance(value, Decimal) and (scale := scale_of(value)) >= 1]
+        scales = [scale for value in values if isinstance(value, Decimal) and (scale := scale_of(value)) >= least]
         return half_of(min(scales)) if scales else None
 
     def key(self, atom: Atom) -> Hashable:

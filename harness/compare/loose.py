@@ -53,7 +53,7 @@ def _sorted_pairs(gold: Rows, pred: Rows, rules: Rules, column: int, budget: Bud
 def _sortable(gold: Rows, pred: Rows, rules: Rules, column: int) -> bool:
     """Tell whether sorted pairing decides: numbers only, one interval each, and no exact whole numbers in the way."""
     atoms = [row[column] for rows in (gold, pred) for row in rows]
-    if not rules.tolerance.monotone or rules.policy.scale_aware or any(atom[0] != "num" for atom in atoms):
+    if not rules.tolerance.monotone or rules.policy.coarse_scale or any(atom[0] != "num" for atom in atoms):
         return False
     if rules.tolerance.fine:
         precise = {atom[2] for atom in atoms if atom[1] == "d" or amount(cast(Number, atom[2]))}
@@ -92,13 +92,14 @@ def _float(atom: Atom) -> float:
 
 def _reach(gold: Rows, pred: Rows, rules: Rules, column: int) -> Callable[[float], float]:
     """Return a distance, a little generous, past which no number is near a value."""
+    least = rules.policy.coarse_scale
     scales = [
         scale
         for rows in (gold, pred)
         for row in rows
-        if isinstance(value := row[column][2], Decimal) and (scale := scale_of(value)) >= 1
+        if least and isinstance(value := row[column][2], Decimal) and (scale := scale_of(value)) >= least
     ]
-    half = float(half_of(min(scales))) if rules.policy.scale_aware and scales else 0.0
+    half = float(half_of(min(scales))) if scales else 0.0
     relative = rules.tolerance.relative / (1 - rules.tolerance.relative)
     return lambda value: (
         1.000001 * max(half, rules.tolerance.absolute, relative * abs(value)) + 1e-14 * abs(value) + 1e-300

@@ -129,14 +129,14 @@ def _spelled(value: float) -> Decimal:
     return Decimal(repr(value))
 
 
-def half_unit(left: Number, right: Number) -> Decimal | None:
-    """Return half a unit of the coarser Decimal scale; None unless every Decimal has a scale of one or more.
+def half_unit(left: Number, right: Number, least: int = 1) -> Decimal | None:
+    """Return half a unit of the coarser Decimal scale; None unless every Decimal has at least so many places.
 
     The other side may be a float; an integer has no scale to be coarse by.
     """
     scales = [scale_of(value) for value in (left, right) if isinstance(value, Decimal)]
     others = [value for value in (left, right) if not isinstance(value, Decimal | float)]
-    if not scales or others or min(scales) < 1:
+    if not scales or others or min(scales) < least:
         return None
     return half_of(min(scales))
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from cases.policy import Policy
 from cases.relation import Relation, Row
-from harness.compare.cells import Atom, Rules, canonical
+from harness.compare.cells import Atom, Rules, at_full_scale, canonical
 from harness.compare.columns import compared
 from harness.compare.numbers import Number
 from harness.results.parsed import OrderFacts, OrderKey
@@ -124,7 +124,7 @@ def tied(rules: Rules, first: Key, second: Key) -> bool:
 
 def _noise(policy: Policy) -> Rules:
     """Return the rules by which keys of one engine are tied: decimals of two scales are two values there."""
-    return Rules.of(policy.model_copy(update={"scale_aware": False}))
+    return Rules.of(at_full_scale(policy))
 
 
 def _flavoured(atom: Atom) -> Atom:

@@ -58,7 +58,7 @@ def numeric_keys(
     None where the slower way is needed: Decimal scales count, or a number cannot be hashed.
     """
     policy = rules.policy
-    if not kinds & {float, Decimal} or policy.scale_aware or not policy.bool_as_int or not rules.tolerance.monotone:
+    if not kinds & {float, Decimal} or policy.coarse_scale or not policy.bool_as_int or not rules.tolerance.monotone:
         return None
     if (rules.texts_may_be_numbers and str in kinds) or not plain(kinds - {float, Decimal}, columns, rules):
         return None

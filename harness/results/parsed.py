@@ -134,6 +134,11 @@ class ParsedQuery:
     blocks: tuple[Block, ...] = ()
     computed: tuple[bool, ...] | None = None
 
+    @property
+    def divides(self) -> bool:
+        """Tell whether the statement divides or averages anywhere."""
+        return not self.nodes.isdisjoint({"div", "avg"})
+
     def constants(self, width: int) -> frozenset[int]:
         """Return the columns, of so many, that read no table: all of a text that names none."""
         if self.error is None and not self.tables:

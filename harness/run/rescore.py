@@ -23,7 +23,7 @@ from harness.results.records import comparison_record
 from harness.results.rescored import Flip, OtherGold, PolicyTotal, Rescored
 from harness.results.verdicts import CellDifference, Comparison, distance, is_gold_open
 from harness.store.reading import StoredGold, StoredRun, StoredSides, by_state, has_rows, read_run, read_sides
-from harness.verdict import GoldRows, cells_apart, credited, judge_rows
+from harness.verdict import GoldRows, cells_apart, credited, judge_rows, quotient_scale
 
 OWN = "run"
 """Names the run's own policy among those it is judged by again."""
@@ -92,31 +92,36 @@ def _own(run: StoredRun) -> Policy:
 def _best(result: CaseResult, sides: StoredSides, policy: Policy) -> _Best:
     """Return the comparison with each accepted gold that is the kindest, as a run itself takes it."""
     own = case_policy(policy, _case(result))
-    found = [(_judge(gold, sides, own), gold) for gold in sides.golds]
+    found = [(_judge(gold, sides, own, result.dialect), gold) for gold in sides.golds]
     (comparison, _), gold = min(found, key=lambda pair: distance(*pair[0]))
     return _Best(comparison_record(comparison), gold)
 
 
-def _judge(gold: StoredGold, sides: StoredSides, policy: Policy) -> tuple[Comparison, float | None]:
+def _judge(gold: StoredGold, sides: StoredSides, policy: Policy, dialect: str) -> tuple[Comparison, float | None]:
     """Return the comparison with one gold under a policy, and the partial credit that ranks mismatches."""
     predicted = sides.predicted
     if isinstance(gold.content, Changed) and isinstance(predicted, Changed):
         return compare_states(gold.content, predicted, policy, [_facts(order) for order in sides.orders]), None
     if not isinstance(gold.content, Relation) or not isinstance(predicted, Relation):
         raise AssertionError("rows stand beside rows and states beside states")  # noqa: TRY004 (read_sides refuses others)
-    probe = gold.probe if isinstance(gold.probe, Relation) else None
-    rows, idle = GoldRows(gold.content, gold.sql, _facts(gold.order), probe, gold.constants), sides.constants
+    rows, idle = _rows(gold, gold.content, dialect), sides.constants
     if len(sides.golds) > 1:
         return credited(rows, predicted, policy, constants=idle)
     return judge_rows(rows, predicted, policy, constants=idle), None
 
 
-def differing(sides: StoredSides, policy: Policy) -> Iterator[CellDifference]:
+def _rows(gold: StoredGold, relation: Relation, dialect: str) -> GoldRows:
+    """Return a stored gold's rows with all that was known of it when it ran."""
+    probe = gold.probe if isinstance(gold.probe, Relation) else None
+    scale = quotient_scale(dialect, divides=gold.divides)
+    return GoldRows(relation, gold.sql, _facts(gold.order), probe, gold.constants, scale)
+
+
+def differing(sides: StoredSides, policy: Policy, dialect: str) -> Iterator[CellDifference]:
     """Yield every cell in which a prediction differs from the gold that counted; none where states were compared."""
     gold, predicted = sides.golds[0], sides.predicted
     if isinstance(gold.content, Relation) and isinstance(predicted, Relation):
-        probe = gold.probe if isinstance(gold.probe, Relation) else None
-        rows = GoldRows(gold.content, gold.sql, _facts(gold.order), probe, gold.constants)
+        rows = _rows(gold, gold.content, dialect)
         yield from cells_apart(rows, predicted, policy, constants=sides.constants)
 
 
@@ -130,7 +135,8 @@ def differing_under(path: Path, policies: Sequence[tuple[str, Policy]]) -> Itera
     for result in filter(has_rows, run.results):
         sides = read_sides(run, result)
         for name, policy in chosen.items() if sides is not None else ():
-            text = lines(differing(sides, case_policy(policy, _case(result)))) if sides is not None else ""
+            own = case_policy(policy, _case(result))
+            text = lines(differing(sides, own, result.dialect)) if sides is not None else ""
             if text:
                 yield name, result, head() + text
 

@@ -398,7 +398,7 @@ def _store_differences(case: Case, result: CaseResult, sides: Sequence[Side], de
     """Write the differing cells of a failed case from the sides that are stored; large ones are left to rescore."""
     if max(result.gold_shape or (0, 0), result.predicted_shape or (0, 0))[0] > _DIFFERENCES_UP_TO:
         return
-    found = differing(together(sides, result), case_policy(desk.rules.policy, case))
+    found = differing(together(sides, result), case_policy(desk.rules.policy, case), result.dialect)
     book.folder.store_differences(result, head() + lines(found))
 
 

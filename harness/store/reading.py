@@ -34,6 +34,7 @@ class StoredGold:
     sql: str | None
     order: OrderRecord | None
     constants: frozenset[int] = frozenset()
+    divides: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,8 @@ def _together(sides: dict[tuple[str, int], Side], result: CaseResult) -> StoredS
             if not number and order is None and result.gold_structure is not None:
                 order = result.gold_structure.order
             sql = result.gold_sql if not number and side.sql is None else side.sql
-            golds.append(StoredGold(side.content, None if probe is None else probe.content, sql, order, side.constants))
+            shown = None if probe is None else probe.content
+            golds.append(StoredGold(side.content, shown, sql, order, side.constants, side.divides))
     predicted = sides["predicted", 0]
     return StoredSides(tuple(golds), predicted.content, predicted.orders, predicted.constants)
 

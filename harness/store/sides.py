@@ -33,7 +33,7 @@ class Side:
     """One stored line. Alternative 0 is the gold that counted in the run; `order` is the gold's outermost ORDER BY.
 
     `orders` says how each eval query orders its rows; it stands with the prediction of a change. `constants` are the
-    columns that read no table.
+    columns that read no table; `divides` says whether the gold's text divides or averages.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Side:
     order: OrderRecord | None = None
     orders: tuple[OrderRecord | None, ...] = ()
     constants: frozenset[int] = frozenset()
+    divides: bool = False
 
 
 class _Strict(BaseModel):
@@ -93,6 +94,7 @@ class _Line(_Strict):
     order: OrderRecord | None = None
     orders: tuple[OrderRecord | None, ...] = ()
     constants: frozenset[int] = frozenset()
+    divides: bool = False
     columns: Any = None
     rows: Any = None
     state: _State | None = None
@@ -105,7 +107,8 @@ def row_sides(golds: Sequence[GoldAnswer], predicted: Relation, wrote: ParsedQue
         if answer.relation is not None:
             order = order_record(answer.parsed.order)
             constants = answer.parsed.constants(len(answer.relation.columns))
-            sides.append(Side("gold", answer.relation, number, answer.sql, order, constants=constants))
+            divides = answer.parsed.divides
+            sides.append(Side("gold", answer.relation, number, answer.sql, order, constants=constants, divides=divides))
         if answer.probe is not None:
             sides.append(Side("probe", answer.probe, number))
     idle = frozenset() if wrote is None else wrote.constants(len(predicted.columns))
@@ -127,6 +130,7 @@ def side_to_json(side: Side) -> dict[str, object]:
         "sql": side.sql,
         "order": None if side.order is None else side.order.model_dump(mode="json"),
         "constants": sorted(side.constants) or None,
+        "divides": side.divides or None,
         "orders": [None if one is None else one.model_dump(mode="json") for one in side.orders] or None,
     }
     said = {"side": side.name} | {name: value for name, value in head.items() if value is not None}
@@ -148,7 +152,7 @@ def side_from_json(value: dict[str, object]) -> Side:
         content = _state_from(line.state, line.side)
     else:
         content = relation_from_json({"columns": line.columns, "rows": line.rows}, field=line.side)
-    return Side(line.side, content, line.alternative, line.sql, line.order, line.orders, line.constants)
+    return Side(line.side, content, line.alternative, line.sql, line.order, line.orders, line.constants, line.divides)
 
 
 def lean(golds: Sequence[Changed], predicted: Changed) -> tuple[list[Changed], Changed]:

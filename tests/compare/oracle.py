@@ -28,6 +28,7 @@ MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\
 CLOCK = re.compile(r"\d{1,3}:\d\d(:\d\d)?", re.ASCII)
 UUIDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 MISSING = object()
+FULL_SCALE: dict[str, Any] = {"scale_aware": False, "quotient_scale": None}
 
 
 def judge(gold: Relation, pred: Relation, policy: Policy) -> str:
@@ -150,10 +151,10 @@ class Order:
 
 def tied(first: list[Any], second: list[Any], policy: Policy) -> bool:
     """Tell whether two neighbours are tied: equal keys, or keys parted by a number that the policy calls equal."""
-    strict = policy.model_copy(update={"rel_tol": 0.0, "abs_tol": 0.0, "scale_aware": False, "float32_rel_tol": 0.0})
+    strict = policy.model_copy(update={"rel_tol": 0.0, "abs_tol": 0.0, **FULL_SCALE, "float32_rel_tol": 0.0})
     for left, right in zip(first, second, strict=True):
         if not identical(left, right, strict):
-            plain = policy.model_copy(update={"scale_aware": False})
+            plain = policy.model_copy(update=FULL_SCALE)
             return is_number(left, policy) and is_number(right, policy) and numbers(left, right, plain, policy.rel_tol)
     return True
 
@@ -181,7 +182,7 @@ def nulls_stand(keys: list[list[Any]], level: int, policy: Policy) -> bool:
 
 def runs_of(places: list[int], keys: list[list[Any]], level: int, policy: Policy) -> list[list[int]]:
     """Part neighbours by one key."""
-    strict = policy.model_copy(update={"rel_tol": 0.0, "abs_tol": 0.0, "scale_aware": False, "float32_rel_tol": 0.0})
+    strict = policy.model_copy(update={"rel_tol": 0.0, "abs_tol": 0.0, **FULL_SCALE, "float32_rel_tol": 0.0})
     runs: list[list[int]] = []
     for place in places:
         if runs and identical(keys[runs[-1][-1]][level], keys[place][level], strict):
@@ -275,10 +276,11 @@ def numbers(left: Any, right: Any, policy: Policy, relative: float) -> bool:
     if whole and not (isinstance(left, float) and isinstance(right, float)):
         return (int(left) if isinstance(left, float) else first) == (int(right) if isinstance(right, float) else second)
     gap = abs(first - second)
-    if policy.scale_aware:
+    least = 1 if policy.scale_aware else policy.quotient_scale
+    if isinstance(least, int):
         scales = [places(value) for value in (left, right) if isinstance(value, Decimal)]
         others = [value for value in (left, right) if not isinstance(value, Decimal | float)]
-        if scales and not others and min(scales) >= 1 and gap <= Fraction(1, 2 * 10 ** min(scales)):
+        if scales and not others and min(scales) >= least and gap <= Fraction(1, 2 * 10 ** min(scales)):
             return True
     if relative <= 1e-9 and policy.abs_tol <= 1e-12:
         one_scale = isinstance(left, Decimal) and isinstance(right, Decimal) and places(left) == places(right)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -403,7 +403,7 @@ def test_stored_sides_come_back_as_they_were() -> None:
     golds = [
         GoldAnswer("Q", parsed, rows, rows),
         GoldAnswer("R", parsed, None, failure="x"),
-        GoldAnswer("S", parsed, rows),
+        GoldAnswer("S", replace(parsed, nodes=frozenset({"avg"})), rows),
     ]
     sides = row_sides(golds, rows)
     assert [(side.name, side.alternative, side.sql) for side in sides] == [
@@ -415,6 +415,7 @@ def test_stored_sides_come_back_as_they_were() -> None:
     assert [side_from_json(json.loads(json.dumps(side_to_json(side)))) for side in sides] == sides
     assert sides[0].order is not None
     assert sides[0].order.offset is True
+    assert [side.divides for side in sides] == [False, False, True, False]
 
 
 @pytest.mark.jail
