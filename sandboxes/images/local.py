@@ -29,6 +29,8 @@ class LocalSource:
         image = inspect(self._api, name)
         if image is not None and self._lock is not None:
             self._lock.check(name, image)
+            if unchecked := self._lock.unchecked(name):
+                return Refusal(unchecked)
         official = describe(self._api, name, recipe, official=True)
         if official is None and self._lock is not None and self._lock.entry(name) is not None:
             return Refusal(f"the engine has no {name}, which the lock file names")

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from cases.errors import InputError
 from sandboxes.cache import unusable, write_private
 from sandboxes.images.base import content_digest
+from sandboxes.images.signature import Signer, check_signature
 from sandboxes.locks import exclusive
 
 FORMAT = 1
@@ -18,12 +19,16 @@ _DIGEST = r"^sha256:[0-9a-f]{64}$"
 
 
 class Locked(BaseModel):
-    """One name: the digest registries know it by, and the digest of its files for each platform it was pulled on."""
+    """One name: the digest registries know it by, and the digest of its files for each platform it was pulled on.
+
+    `signed` is the signer that was checked when it was pulled.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     digest: str = Field(pattern=_DIGEST)
     content: dict[str, str] = Field(default_factory=dict)
+    signed: str = ""
 
 
 class _File(BaseModel):
@@ -33,6 +38,7 @@ class _File(BaseModel):
 
     format: int = FORMAT
     images: dict[str, Locked] = Field(default_factory=dict)
+    signer: Signer | None = None
 
 
 class ImagesLock:
@@ -51,8 +57,27 @@ class ImagesLock:
         """
         return self._read().images.get(name)
 
+    def check_signed(self, exact: str) -> None:
+        """Accept an image, called by its digest, that is signed as the file asks for; any where it names no signer.
+
+        Raises:
+            InputError: it is not signed so, or the file is damaged.
+            InfrastructureError: nothing here can check it.
+        """
+        known = self._read()
+        if known.signer is not None:
+            check_signature(known.signer, self.path, exact)
+
+    def unchecked(self, name: str) -> str:
+        """Return why an image that is here already is not to be trusted: nobody checked its signature; else nothing."""
+        known = self._read()
+        locked = known.images.get(name)
+        if known.signer is None or (locked is not None and locked.signed == known.signer.told):
+            return ""
+        return f"nobody checked that the engine's {name} is signed by {known.signer.told}"
+
     def record(self, name: str, digest: str, image: dict[str, Any]) -> None:
-        """Lock a name to what was pulled; what the file says already stays.
+        """Lock a name to what was pulled, its signature checked; what the file says already stays.
 
         Raises:
             InputError: the file is damaged.
@@ -62,8 +87,10 @@ class ImagesLock:
             known = self._read()
             locked = known.images.get(name) or Locked(digest=digest)
             content = locked.content | {platform(image): content_digest(image)}
-            entries = known.images | {name: locked.model_copy(update={"content": content})}
-            text = _File(images=dict(sorted(entries.items()))).model_dump_json(indent=2)
+            signed = known.signer.told if known.signer is not None else locked.signed
+            entries = known.images | {name: locked.model_copy(update={"content": content, "signed": signed})}
+            whole = _File(images=dict(sorted(entries.items())), signer=known.signer)
+            text = whole.model_dump_json(indent=2, exclude_none=True)
             if not self.path.parent.is_dir():
                 raise unusable(self.path, FileNotFoundError(2, "No such file or directory"))
             write_private(self.path, f"{text}\n")

@@ -97,6 +97,8 @@ class RegistrySource:
             if self._lock and locked and locked.digest != digest:
                 raise self._lock.refused(name, locked.digest, digest, f"the registry's {ref}")
             repository = ref.rpartition(":")[0]
+            if self._lock:
+                self._lock.check_signed(f"{repository}@{digest}")
             if fault := _pull(api, repository, digest):
                 return fault
             exact = f"{repository}@{digest}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -205,6 +206,35 @@ def test_an_image_the_registry_lacks_is_named(registry: str) -> None:
     answer = RegistrySource("auto", [registry]).find(replace(RECIPE, registry_image="sqlassay-test/none:1"), _quiet)
     assert isinstance(answer, Refusal)
     assert f"the registry does not give {registry}/sqlassay-test/none:1 (it has no such image)" in answer.reason
+
+
+def test_an_image_that_is_not_signed_as_the_lock_says_is_not_pulled(
+    engine: Engine, registry: str, pushed: str, lock: ImagesLock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cosign is asked about the very digest that is pulled; what it refuses is in no engine and no lock file after."""
+    (tmp_path / "cosign.pub").write_text("a key")
+    lock.path.write_text('{"format": 1, "signer": {"key": "cosign.pub"}}')
+    tool = tmp_path / "bin" / "cosign"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\necho no matching signatures >&2\nexit 1\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    source = RegistrySource("auto", [registry], lock)
+    with pytest.raises(InputError, match="is not signed by the key cosign.pub: no matching signatures"):
+        source.find(_recipe(), _quiet)
+    exact = f"{registry}/{NAME.partition(':')[0]}@{pushed}"
+    assert (tmp_path / "asked").read_text() == f"verify --key {tmp_path}/cosign.pub {exact}\n"
+    assert engine.api.images(NAME) == []
+    assert lock.entry(NAME) is None
+    tool.write_text("#!/bin/sh\nexit 0\n")
+    assert isinstance(source.find(_recipe(), _quiet), BaseImage)
+    entry = lock.entry(NAME)
+    assert entry is not None
+    assert entry.signed == "the key cosign.pub"
+    assert isinstance(LocalSource(engine.api, lock).find(_recipe(), _quiet), BaseImage)
+    lock.path.write_text(lock.path.read_text().replace('"signed": "the key cosign.pub"', '"signed": ""'))
+    unchecked = LocalSource(engine.api, lock).find(_recipe(), _quiet)
+    assert unchecked == Refusal(f"nobody checked that the engine's {NAME} is signed by the key cosign.pub")
 
 
 def test_a_pack_s_own_image_is_pulled_and_serves(
