@@ -101,7 +101,7 @@ check: $(VENV)/.dev $(VENV)-peers/.ready ## Format, lint, types, import rules, u
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -m "not docker and not jail and not slow" --cov --cov-branch --cov-report=
+	$(BIN)/python -m pytest -q -m "not docker and not jail and not slow" -n $(WORKERS) --dist loadfile --cov --cov-branch --cov-report=
 	$(BIN)/coverage report --include='$(CORE)' --show-missing --skip-covered --fail-under=95
 
 audit: $(VENV)/.created ## Look the locked packages up among known vulnerabilities, where that service is reached

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
+from rows import rows_of
 
 from harness.agents.masking import masked
 
 TABLE = Path(__file__).parents[1] / "tables" / "agent_secrets.yaml"
-ROWS = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+ROWS = rows_of(TABLE)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["said"].encode("ascii", "replace").decode()[:40])

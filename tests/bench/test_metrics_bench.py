@@ -6,6 +6,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parent))
 
 from metrics_bench import BAR, Cost, cost_of, part  # noqa: E402 (found through the line above)
@@ -15,6 +17,7 @@ from cases.formats.registry import load_pack  # noqa: E402
 from cases.predictions import predictions_of  # noqa: E402
 
 
+@pytest.mark.slow
 def test_it_judges_with_every_metric_that_no_judge_decides() -> None:
     """A few predictions of the project's own pack are judged, and each metric's seconds are known."""
     pack = load_pack(Path("shop"))

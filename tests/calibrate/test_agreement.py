@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from harness.calibrate.agreement import Estimate, best_threshold, confusion, held_out, kappa, wilson
 
-_ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "kappa.yaml").read_text(encoding="utf-8"))["rows"]
+_ROWS = rows_of("kappa")["rows"]
 
 
 @pytest.mark.parametrize("row", _ROWS, ids=lambda row: str(row["table"]))

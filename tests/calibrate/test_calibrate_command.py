@@ -132,6 +132,7 @@ def test_one_class_alone_has_no_kappa(calibrate: Calibrate) -> None:
     assert calibrate(labels, "--fail-under", "kappa=0")[0] == 1
 
 
+@pytest.mark.slow
 def test_another_threshold_is_advised_where_it_holds_on_other_labels(calibrate: Calibrate) -> None:
     """Enough labels that a higher threshold tells apart: it is advised; few labels never lead to advice."""
     few, many = mixed(10, 0), mixed(40, 0)

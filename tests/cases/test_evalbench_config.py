@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from rows import rows_of
 
 from cases.errors import InputError
 from cases.formats.evalbench import others
@@ -18,7 +19,7 @@ from cases.formats.registry import load_pack
 from cases.pack import Pack
 from cases.predictions import check_known, predictions_of
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "evalbench_data.yaml").read_text(encoding="utf-8"))
+ROWS = rows_of("evalbench_data")
 
 
 @pytest.fixture(autouse=True)

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.errors import InputError
 from cases.formats.defog import accepted
 from cases.formats.registry import load_pack
 
-CELLS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "defog_cells.yaml").read_text())
+CELLS = rows_of("defog_cells")
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "text2sql"
 
 

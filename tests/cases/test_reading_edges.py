@@ -114,7 +114,7 @@ def test_files_past_their_limit_or_out_of_reach_are_refused(tmp_path: Path) -> N
 def test_a_quote_left_open_is_told_before_memory_is_gone(tmp_path: Path) -> None:
     """A record longer than a line may be is refused at the line it starts on."""
     table = read_table(tmp_path)
-    (tmp_path / "t.csv").write_bytes(b'a\n1\n"' + b"x\n" * (MAX_LINE // 2 + 1))
+    (tmp_path / "t.csv").write_bytes(b'a\n1\n"' + (b"x" * 1023 + b"\n") * (MAX_LINE // 1024 + 1))
     source, _ = csv_source((table,), tmp_path)
     with pytest.raises(InputError, match=r"t.csv:3: record is too long"):
         list(source.rows("t"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.columns import guess
 from cases.errors import InputError
@@ -20,7 +20,7 @@ from cases.pack import Pack
 from cases.predictions import check_known, predictions_of
 from cases.tables import choices, named_part, read_table
 
-GUESSES = yaml.safe_load((Path(__file__).parents[1] / "tables" / "columns.yaml").read_text(encoding="utf-8"))
+GUESSES = rows_of("columns")
 HEADER = ("id", "question", "sql")
 ROWS = (("a", 'Which, "and" how?', "SELECT 1, 2"), ("b", "Zwei\nZeilen; äöü?", 'SELECT "x;y"'))
 

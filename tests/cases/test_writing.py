@@ -22,7 +22,7 @@ def content(pack: Pack) -> list[tuple[str, list[object]]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["demo", "shop", "changes"])
+@pytest.mark.parametrize("name", ["demo", pytest.param("shop", marks=pytest.mark.slow), "changes"])
 def test_pack_comes_back_as_it_was(tmp_path: Path, name: str) -> None:
     """Cases, routes, settings and rows survive."""
     pack = load_pack(Path(name))

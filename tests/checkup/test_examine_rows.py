@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.case import Case
 from cases.formats.databases import Found, snapshots_of
@@ -35,7 +35,7 @@ from harness.parse import Parser
 from harness.results.evidence import MetricSettings
 from sandboxes.contract import BaseImage, SnapshotImage
 
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "gold_health.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("gold_health")
 _LIMITS = Limits(timeout=5, rows=200)
 
 

@@ -45,9 +45,9 @@ def test_many_rows_are_equal_only_as_bags(place: int, row: Row, equal: bool) -> 
 
 
 def test_containers_are_not_taken_at_their_own_equality() -> None:
-    """JSON true is not 1, in ten thousand rows with unique keys as in one."""
-    gold = [(i, {"a": True}) for i in range(10_000)]
-    pred = [(i, {"a": 1}) for i in reversed(range(10_000))]
+    """JSON true is not 1, in two thousand rows with unique keys as in one."""
+    gold = [(i, {"a": True}) for i in range(2_000)]
+    pred = [(i, {"a": 1}) for i in reversed(range(2_000))]
     with pytest.raises(TypeError):
         same_rows(gold, pred)
     columns = (Column("id"), Column("doc"))

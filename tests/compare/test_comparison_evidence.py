@@ -186,6 +186,7 @@ def test_large_mismatches_do_not_try_looser_policies() -> None:
     assert compare(gold, relation(*((f"{index} ",) for index in range(40_000))), Policy()).looser is None
 
 
+@pytest.mark.slow
 def test_an_undecidable_pairing_is_undecided_within_its_budget() -> None:
     """Thousands of rows all near each other in two columns are not paired forever."""
     rows = [(index / 2000, (index * 7919 % 2000) / 2000) for index in range(2000)]
@@ -270,6 +271,7 @@ def test_rows_no_pairing_reaches_are_counted_on_both_sides() -> None:
     assert (found.rule, found.missing, found.extra) == ("tolerance", 1, 1)
 
 
+@pytest.mark.slow
 def test_a_column_too_large_to_pair_earns_no_credit() -> None:
     """One chain of a thousand decimals has more pairs than are tried: it is not taken for found."""
     rows = [(index, Decimal(index) + Decimal("0.5")) for index in range(1000)]

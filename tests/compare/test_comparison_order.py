@@ -252,6 +252,7 @@ def test_a_peer_is_told_whether_the_gold_orders() -> None:
     assert judged(GOLD, relation(("b",), ("a",), ("c",)), peer, None, None) == "match"
 
 
+@pytest.mark.slow
 def test_noise_in_order_under_a_tight_budget_is_decided_by_position() -> None:
     """Under exact order thousands of rows within one wide tolerance are judged by position, not paired freely."""
     pairs = [(index / 7, index / 3) for index in range(4000)]

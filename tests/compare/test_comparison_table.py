@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.policy import Policy
 from cases.presets import preset
@@ -51,7 +51,7 @@ def policy_of(fields: dict[str, Any]) -> Policy:
 
 
 def table() -> list[Any]:
-    return [pytest.param(row, id=row["id"]) for row in yaml.safe_load(TABLE.read_text(encoding="utf-8"))]
+    return [pytest.param(row, id=row["id"]) for row in rows_of(TABLE)]
 
 
 @pytest.mark.parametrize("row", table())
@@ -63,13 +63,14 @@ def test_every_row_of_the_table_gets_its_verdict_by_its_rule(row: dict[str, Any]
 
 def test_the_table_holds_every_verdict_and_names_a_source_for_each_row() -> None:
     """The table has at least 300 rows, unique ids, and a reason and source in each."""
-    rows = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    rows = rows_of(TABLE)
     assert len({row["id"] for row in rows}) == len(rows) >= 300
     assert {row["verdict"] for row in rows} == {"match", "mismatch", "undecided"}
     assert all(row["reason"] and row["source"] for row in rows)
 
 
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="the handed corpus is not beside the project")
+@pytest.mark.slow
 def test_every_pair_of_the_handed_corpus_is_right() -> None:
     """All labelled pairs of the corpus, the large and adversarial ones included, get their verdict."""
     spec = importlib.util.spec_from_file_location("read_corpus", CORPUS / "read_corpus.py")

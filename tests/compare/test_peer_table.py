@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 from test_comparison_table import CORPUS, TABLE, side
 
 from cases.presets import preset, preset_names
@@ -21,7 +21,7 @@ SAID = {"match": "match", "mismatch": "mismatch", "unavailable": "undecided"}
 
 def frozen() -> dict[str, Any]:
     """Return the table of what the peers said."""
-    return dict(yaml.safe_load(PEERS.read_text(encoding="utf-8")))
+    return dict(rows_of(PEERS))
 
 
 def disagreements(pairs: dict[str, tuple[Relation, Relation]]) -> list[str]:
@@ -46,7 +46,7 @@ def frozen_names() -> tuple[str, ...]:
 
 def test_presets_say_what_the_peers_said_on_every_pair_of_our_table() -> None:
     """On 326 labelled pairs each preset gives its peer's verdict, and none where the peer crashed or hung."""
-    rows = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    rows = rows_of(TABLE)
     pairs = {row["id"]: (side(**row["gold"]), side(**row["pred"])) for row in rows}
     assert len(pairs.keys() & {row["id"] for row in frozen()["pairs"]}) >= 320
     assert disagreements(pairs) == []

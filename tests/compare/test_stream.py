@@ -273,6 +273,7 @@ def made(count: int) -> Iterator[Row]:
         yield (index, f"name{index % 5000}", date.fromordinal(700_000 + index % 10_000))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_rows() -> None:
     """Ten times the rows take no more memory, and less than one MiB."""
     peaks: list[int] = []

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.formats.databases import Found, snapshots_of
 from cases.snapshot import Snapshot
@@ -21,7 +21,7 @@ from dialect_adapters.registry import adapter
 from dialect_adapters.transpile.rewrite import rewrite
 from sandboxes.opening import open_provider
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "retold.yaml").read_text(encoding="utf-8"))
+ROWS = rows_of("retold")
 SCRIPT = (Path(__file__).parent / "retold.sql").read_text(encoding="utf-8")
 ENGINES = ("postgres", "mysql", "sqlite")
 LIMITS = Limits(timeout=20)

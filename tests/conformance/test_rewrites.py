@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import written_calls
-import yaml
+from rows import rows_of
 
 from cases.formats.databases import Found, snapshots_of
 from cases.snapshot import Snapshot
@@ -22,7 +22,7 @@ from dialect_adapters.transpile.rewrite import rewrite
 from sandboxes.contract import Sandbox
 from sandboxes.opening import open_provider
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "rewrites.yaml").read_text())
+ROWS = rows_of("rewrites")
 SCRIPT = (Path(__file__).parent / "rewrites.sql").read_text()
 LIMITS = Limits(timeout=20)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import yaml
+from rows import rows_of
 
 from cases.relation import FarTemporal, Interval, Json, Kind, Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
@@ -103,7 +103,7 @@ def type_rows() -> list[TypeRow]:
             verdicts={preset: tuple(row[preset]) for preset in ("cross_dialect", "strict")},
             source=row["source"],
         )
-        for row in yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+        for row in rows_of(TABLE)
     ]
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
+from rows import rows_of
 
 from dialect_adapters.mysql.adapter import MysqlAdapter
 from dialect_adapters.postgres.adapter import PostgresAdapter
@@ -15,7 +13,7 @@ from harness.crosscheck.classify import REASONS, Clues, classify
 from harness.crosscheck.probing import complaint
 from harness.crosscheck.score import _ADVICE
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "crosscheck.yaml").read_text(encoding="utf-8"))
+ROWS = rows_of("crosscheck")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["why"] for row in ROWS])

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.formats.databases import Found, snapshots_of
 from cases.snapshot import Snapshot
@@ -17,8 +17,8 @@ from harness.guard import check
 from harness.parse.parser import Parser
 
 TESTS = Path(__file__).parents[1]
-RETOLD = yaml.safe_load((TESTS / "tables" / "retold.yaml").read_text(encoding="utf-8"))
-ROWS = yaml.safe_load((TESTS / "tables" / "rewrites.yaml").read_text(encoding="utf-8"))
+RETOLD = rows_of("retold")
+ROWS = rows_of("rewrites")
 
 
 def refusals(written: dict[str, str], dialect: str) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.errors import InputError
 from cases.formats.registry import load_pack
@@ -25,7 +25,7 @@ from sandboxes.pool_size import PoolSize
 from sandboxes.registry import provider
 from sandboxes.station import Station
 
-TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "engine_settings.yaml").read_text(encoding="utf-8"))
+TABLE = rows_of("engine_settings")
 ROWS = [(dialect, row) for dialect, part in TABLE.items() for row in part["rows"]]
 
 

@@ -6,12 +6,11 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-import yaml
+from rows import rows_of
 
 from dialect_adapters.contract import (
     Adapter,
@@ -31,7 +30,7 @@ from sandboxes.docker.client import connect as connect_engine
 from sandboxes.registry import provider
 
 pytestmark = pytest.mark.docker
-ROWS = yaml.safe_load(Path(__file__).parents[1].joinpath("tables", "hardening.yaml").read_text("utf-8"))
+ROWS = rows_of("hardening")
 LIMITS = Limits(timeout=0.5)
 OURS = Limits(timeout=60.0)
 LATE = LIMITS.timeout + 1.4

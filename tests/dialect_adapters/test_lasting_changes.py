@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import yaml
+from rows import rows_of
 
 from dialect_adapters.contract import Limits, Mode, Pins, Role
 from dialect_adapters.duckdb.worker.child import state_of as duckdb_state
@@ -19,9 +19,7 @@ from harness.redteam.targets import find_target
 from sandboxes.contract import Sandbox
 from sandboxes.registry import provider
 
-CHANGES: dict[str, list[str]] = yaml.safe_load(
-    (Path(__file__).parents[1] / "tables/lasting_changes.yaml").read_text(encoding="utf-8")
-)
+CHANGES: dict[str, list[str]] = rows_of("lasting_changes")
 LIMITS = Limits(timeout=30.0)
 
 

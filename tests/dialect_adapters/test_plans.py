@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.plan import QueryPlan, Scan
 from cases.relation import Column, Json, Relation
 from dialect_adapters.explaining import Planning
 from dialect_adapters.registry import adapter
 
-_ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "plans.yaml").read_text(encoding="utf-8"))["rows"]
+_ROWS = rows_of("plans")["rows"]
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError)
 
 

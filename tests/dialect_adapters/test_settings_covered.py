@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hardening_settings import settings
+from rows import rows_of
 
 ROOT = Path(__file__).parents[2]
-TABLES = ROOT / "tests" / "tables"
 DIALECTS = ["postgres", "mysql", "sqlite"]
 _SQLITE = {
     "authorizer": ["authorizer ReaderPolicy"],
@@ -21,22 +20,17 @@ _SQLITE = {
 }
 
 
-def _table(name: str) -> Any:
-    """Return one table of rows."""
-    return yaml.safe_load((TABLES / f"{name}.yaml").read_text("utf-8"))
-
-
 def _shown(dialect: str) -> set[str]:
     """Return the settings that rows take away."""
     if dialect == "sqlite":
-        names = {name for row in _table("hardening_sqlite") for name in row["stopped_by"]}
+        names = {name for row in rows_of("hardening_sqlite") for name in row["stopped_by"]}
         return {setting for name in names for setting in _SQLITE.get(name, [f"limit {name.upper()}"])}
-    return {setting for row in _table("hardening") if row["dialect"] == dialect for setting in row["covers"]}
+    return {setting for row in rows_of("hardening") if row["dialect"] == dialect for setting in row["covers"]}
 
 
 def _explained(dialect: str) -> list[tuple[str, str, dict[str, Any]]]:
     """Return (setting, kind, entry) of the settings without such a row."""
-    found = _table("settings")[dialect]
+    found = rows_of("settings")[dialect]
     return [(name, kind, entry) for kind, entries in found.items() for entry in entries for name in entry["settings"]]
 
 

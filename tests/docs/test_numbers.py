@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.formats.registry import load_pack
 from cases.policy import Policy
@@ -36,7 +36,7 @@ from harness.redteam.variants import variants
 from harness.stef.rules import Tolerance
 
 ROOT = Path(__file__).parents[2]
-_TABLE: dict[str, Any] = yaml.safe_load((ROOT / "tests/tables/numbers.yaml").read_text(encoding="utf-8"))
+_TABLE: dict[str, Any] = rows_of("numbers")
 _SOURCES = {"by", "measured", "given"}
 _WORDS: list[str] = _TABLE["words"].split()
 _LARGE = {30: "thirty", 40: "forty", 50: "fifty", 100: "hundred", 1000: "thousand", 1_000_000: "million"}
@@ -81,17 +81,16 @@ def _demo() -> dict[str, float]:
 
 def _said_by_peers() -> int:
     """Return how many labelled pairs the peers were asked about."""
-    return len(yaml.safe_load((ROOT / "tests/tables/peers.yaml").read_text(encoding="utf-8"))["pairs"])
+    return len(rows_of("peers")["pairs"])
 
 
 def _analyst() -> dict[str, int]:
     """Return how many ordinary statements of each engine meet its guard."""
-    tables = ROOT / "tests/tables"
     found = dict.fromkeys(names(), 0)
-    for group in yaml.safe_load((tables / "analyst.yaml").read_text(encoding="utf-8")):
+    for group in rows_of("analyst"):
         for engine in group["engines"]:
             found[engine] += len(group["statements"])
-    for engine, plain in yaml.safe_load((tables / "plain.yaml").read_text(encoding="utf-8"))["queries"].items():
+    for engine, plain in rows_of("plain")["queries"].items():
         found[engine] += len(plain)
     return found
 
@@ -130,7 +129,7 @@ FACTS: dict[str, Callable[[], Any]] = {
     "attacks": lambda: _pack_of_attacks("attacks"),
     "benign": lambda: _pack_of_attacks("benign"),
     "variants": _variants,
-    "injections": lambda: len(yaml.safe_load((ROOT / "tests/tables/injections.yaml").read_text("utf-8"))["rows"]),
+    "injections": lambda: len(rows_of("injections")["rows"]),
     "sqlas": _sqlas,
 }
 _asked = cache(lambda name: FACTS[name]())

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from rows import rows_of
 
-_ROOT = Path(__file__).parents[2]
-_TABLE = yaml.safe_load((_ROOT / "tests" / "tables" / "answers.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("answers")
 _SELECT = "SELECT COUNT(*) AS n FROM orders WHERE status <> 1"
 _FORMS = [row for row in _TABLE["forms"] if "only" not in row]
 _LONG = "SELECT 1 AS n " + "/* long */ " * 4000

@@ -10,7 +10,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.outcome import Failure, Rows
 from cases.snapshot import Snapshot
@@ -26,7 +26,7 @@ from sandboxes.station import Station
 
 ROOT = Path(__file__).parents[2]
 HANDED = ROOT.parent / "shared" / "data" / "bug_inputs.jsonl"
-ROWS = yaml.safe_load((ROOT / "tests" / "tables" / "bug_inputs.yaml").read_text(encoding="utf-8"))
+ROWS = rows_of("bug_inputs")
 STARTS = 3
 ENDLESS = "SELECT COUNT(*) AS c FROM n a, n b, n c, n d WHERE a.a + b.a + c.a + d.a < 0"
 SCHEMA = (

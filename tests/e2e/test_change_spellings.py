@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import yaml
+from rows import rows_of
 
 _ROOT = Path(__file__).parents[2]
-_TABLE = yaml.safe_load((_ROOT / "tests" / "tables" / "changes.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("changes")
 _OFFICE = _ROOT / "cases" / "packs" / "changes" / "scripts"
 ENGINES = [
     pytest.param("sqlite", "process", marks=pytest.mark.jail),

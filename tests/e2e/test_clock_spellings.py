@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
-import yaml
+from rows import rows_of
 
-_SPELLED = yaml.safe_load((Path(__file__).parents[1] / "tables" / "clock.yaml").read_text(encoding="utf-8"))
+_SPELLED = rows_of("clock")
 _ENGINES = [
     pytest.param("sqlite", marks=pytest.mark.jail),
     pytest.param("postgres", marks=pytest.mark.docker),

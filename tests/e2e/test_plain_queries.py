@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from rows import rows_of
 
 _ROOT = Path(__file__).parents[2]
-_TABLE = yaml.safe_load((_ROOT / "tests" / "tables" / "plain.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("plain")
 _SCRIPTS = _ROOT / "cases" / "packs" / "redteam"
 ENGINES = [
     pytest.param("sqlite", "process", marks=pytest.mark.jail),

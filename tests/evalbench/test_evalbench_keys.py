@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.case import Case, Prediction
 from cases.errors import InputError
@@ -21,7 +21,7 @@ from harness.evalbench.config import EvalBenchRun, read_run
 from harness.metrics.registry import check_options, metrics
 from harness.results.evidence import Evidence, MetricSettings
 
-TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "evalbench_run.yaml").read_text(encoding="utf-8"))
+TABLE = rows_of("evalbench_run")
 KNOWN = ("postgres", "sqlite")
 
 

@@ -8,12 +8,11 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.relation import Kind, Row
@@ -23,9 +22,8 @@ from dialect_adapters.registry import adapter
 from harness.guard import check
 from harness.parse import Parser
 
-_TABLES = Path(__file__).parents[1] / "tables"
-_GROUPS = yaml.safe_load((_TABLES / "analyst.yaml").read_text(encoding="utf-8"))
-_PLAIN = yaml.safe_load((_TABLES / "plain.yaml").read_text(encoding="utf-8"))["queries"]
+_GROUPS = rows_of("analyst")
+_PLAIN = rows_of("plain")["queries"]
 _WANTED = 300
 _SHARE = 0.01
 _SHORT = Limits(timeout=20.0)

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.catalog import Catalog
 from cases.relation import Kind, Row
@@ -27,7 +27,7 @@ from sandboxes.contract import Sandbox
 from sandboxes.registry import provider
 
 SAMPLE = 2_500
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "guard.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("guard")
 _DENIED = {
     "postgres": r"permission denied|must be (?:owner|superuser)|read-only transaction|not permitted|only roles with",
     "mariadb": r"denied|\((?:1044|1045|1142|1143|1227|1290|1370|1419|1792)\)",

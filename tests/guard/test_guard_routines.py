@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
 from cases.relation import Kind
@@ -17,9 +16,8 @@ from harness.guard import check
 from harness.parse import Parser
 from harness.results.verdicts import GuardVerdict
 
-_TABLES = Path(__file__).parents[1] / "tables"
-_TABLE = yaml.safe_load((_TABLES / "guard_routines.yaml").read_text(encoding="utf-8"))
-_KNOWN = yaml.safe_load((_TABLES / "guard.yaml").read_text(encoding="utf-8"))["catalogues"]
+_TABLE = rows_of("guard_routines")
+_KNOWN = rows_of("guard")["catalogues"]
 _SCHEMAS = {"postgres": "public", "mysql": "shop"}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
 from cases.relation import Kind
@@ -23,8 +23,8 @@ from harness.guard import check
 from harness.parse import Parser
 from harness.results.verdicts import GuardVerdict
 
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "guard.yaml").read_text(encoding="utf-8"))
-_CHANGES = yaml.safe_load((Path(__file__).parents[1] / "tables" / "changes.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("guard")
+_CHANGES = rows_of("changes")
 _SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 _NEEDS_SHARED = pytest.mark.skipif(not _SHARED.is_dir(), reason="needs ../shared/data beside the repository")
 _SCHEMAS = {"postgres": "public", "mysql": "shop", "mariadb": "shop", "sqlite": None, "duckdb": None}

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 SAMPLE = 3_000
 
 
@@ -21,6 +23,7 @@ def _soak() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_no_generated_text_hangs_or_kills_the_guard() -> None:
     """Every text of the sample gets its verdict in time; most are rejected, some are SQL that passes."""
     held = _soak().soak(SAMPLE, 20261127)
@@ -29,6 +32,7 @@ def test_no_generated_text_hangs_or_kills_the_guard() -> None:
     assert held.slowest < 8
 
 
+@pytest.mark.slow
 def test_the_sample_is_the_same_every_time() -> None:
     """The same seed gives the same texts."""
     module = _soak()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
 from cases.relation import Kind
@@ -16,9 +15,8 @@ from harness.guard import check
 from harness.parse import Parser
 from harness.results.verdicts import GuardVerdict
 
-_TABLES = Path(__file__).parents[1] / "tables"
-_HOSTILE = yaml.safe_load((_TABLES / "hostile.yaml").read_text(encoding="utf-8"))
-_PLAIN = yaml.safe_load((_TABLES / "plain.yaml").read_text(encoding="utf-8"))
+_HOSTILE = rows_of("hostile")
+_PLAIN = rows_of("plain")
 _DIALECTS = ("postgres", "mysql", "sqlite")
 _COLUMNS = {
     "customers": ("id", "name", "email", "country", "update_date", "deleted"),

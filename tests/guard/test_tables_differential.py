@@ -10,7 +10,8 @@ from table_soak import SEED, reader, soak
 _DUCKDB = pytest.mark.skipif(importlib.util.find_spec("_duckdb") is None, reason="the duckdb package is not installed")
 _SAMPLES = [
     pytest.param("sqlite", 1_000),
-    pytest.param("duckdb", 400, marks=_DUCKDB),
+    pytest.param("duckdb", 150, marks=_DUCKDB),
+    pytest.param("duckdb", 400, marks=(_DUCKDB, pytest.mark.slow)),
     *(pytest.param(dialect, 400, marks=pytest.mark.docker) for dialect in ("postgres", "mysql", "mariadb")),
 ]
 

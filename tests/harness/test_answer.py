@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from rows import rows_of
 
 from dialect_adapters.contract import GrammarRules
 from dialect_adapters.registry import adapter
 from harness.answer import LONGEST, read_answer
 
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "answers.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("answers")
 _DIALECTS = ("sqlite", "postgres", "mysql", "mariadb", "duckdb")
 _SELECT = "SELECT id, status\nFROM orders\nWHERE status = 1"
 _ONE_LINE = "SELECT id, status FROM orders WHERE status = 1"
@@ -79,7 +78,7 @@ def test_several_statements_are_read_as_several(row: dict[str, Any]) -> None:
 
 def test_plain_queries_of_the_tables_stay_as_they_are() -> None:
     """No analytical question of the table of plain queries is changed by a character, in a comment's company either."""
-    plain = yaml.safe_load((Path(__file__).parents[1] / "tables" / "plain.yaml").read_text(encoding="utf-8"))
+    plain = rows_of("plain")
     for dialect, queries in plain["queries"].items():
         for sql in queries:
             for text in (sql, f"-- Here is the query:\n{sql}", f"{sql}\n-- This is it.\n"):
@@ -140,6 +139,7 @@ def test_a_reading_is_stable_and_stands_in_the_answer(text: str, dialect: str) -
     ],
     ids=lambda text: text[:15],
 )
+@pytest.mark.slow
 def test_no_text_is_slow_to_read(text: str) -> None:
     """A quarter of a megabyte of the worst is read in about a second, of a longer one nothing is looked into."""
     for dialect in ("postgres", "mysql"):

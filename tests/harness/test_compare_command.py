@@ -141,6 +141,7 @@ def test_an_output_that_cannot_be_written_is_our_fault(
     assert "cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_ten_thousand_pairs_take_less_than_a_minute(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """2,000 small pairs, half of them different, are judged in under 12 s of CPU."""
     path = tmp_path / "many.jsonl"

@@ -6,10 +6,9 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.presets import preset, preset_names
@@ -20,7 +19,7 @@ from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import Comparison
 from harness.verdict import GoldRows, credited, judge_rows
 
-TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "gaming.yaml").read_text(encoding="utf-8"))
+TABLE = rows_of("gaming")
 OURS = tuple(name for name in preset_names() if preset(name).peer is None)
 TABLES = {"singer": "id name country age", "concert": "id singer_id city price"}
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from dialect_adapters.registry import adapter
 from harness.steps import statements
 
-_ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "agent_steps.yaml").read_text(encoding="utf-8"))["rows"]
+_ROWS = rows_of("agent_steps")["rows"]
 
 
 @pytest.mark.parametrize("row", _ROWS, ids=lambda row: str(row["step"])[:70])

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import BaseModel, ConfigDict, Field
+from rows import rows_of
 
 from harness.judges.answers import read_answer
 from harness.judges.contract import JudgeError
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "judge_answers.yaml").read_text(encoding="utf-8"))["rows"]
+ROWS = rows_of("judge_answers")["rows"]
 
 
 class Grade(BaseModel):

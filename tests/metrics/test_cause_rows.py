@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.case import Case, Prediction
 from cases.policy import Policy
@@ -17,7 +16,7 @@ from harness.parse import Parser
 from harness.results.evidence import Answer, Evidence, Execution
 from harness.results.verdicts import Comparison, GuardVerdict
 
-_ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "causes.yaml").read_text(encoding="utf-8"))["rows"]
+_ROWS = rows_of("causes")["rows"]
 
 
 @pytest.fixture(scope="module")

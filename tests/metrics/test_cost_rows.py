@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from made_evidence import Maker
+from rows import rows_of
 
 from cases.case import Case
 from cases.outcome import Failure, Rows
@@ -23,7 +22,7 @@ from harness.results.case_result import Timing
 from harness.results.evidence import Evidence, Execution, MetricSettings
 from harness.results.records import with_pace
 
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "pace.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("pace")
 _TIMED = MetricSettings(repetitions=5)
 _QUERY = "SELECT name FROM customers"
 

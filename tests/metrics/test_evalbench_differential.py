@@ -198,6 +198,7 @@ def _differ(count: int, seed: int) -> tuple[Counter[str], Counter[str], list[str
 
 
 @pytest.mark.parametrize(("count", "seed"), [(200, 3), pytest.param(2000, 4, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_every_compat_score_is_theirs_or_has_no_value(count: int, seed: int) -> None:
     """No score of ours is another number than EvalBench's; what has none is what runs otherwise there, and says so."""
     equal, without, apart = _differ(count, seed)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from made_evidence import Maker
+from rows import rows_of
 
 from cases.case import Case
 from cases.errors import InputError
@@ -21,7 +20,7 @@ from harness.metrics.registry import PROFILES, check_options, installed, metrics
 from harness.results.evidence import Answer, Execution, MetricSettings
 from harness.results.verdicts import Comparison
 
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "families.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("families")
 
 
 @pytest.fixture(scope="module")

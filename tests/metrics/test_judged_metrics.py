@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.case import Case, Prediction
 from cases.outcome import Changed, Outcome, Rows
@@ -25,7 +24,7 @@ from harness.results.evidence import Evidence, Execution
 from harness.results.parsed import ParsedQuery
 from harness.results.verdicts import Comparison
 
-_ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "judged.yaml").read_text(encoding="utf-8"))["rows"]
+_ROWS = rows_of("judged")["rows"]
 _GOLD = "SELECT count(*) FROM t"
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from made_evidence import Maker
+from rows import rows_of
 
 from cases.errors import InputError
 from cases.outcome import Rows
@@ -24,7 +23,7 @@ from harness.metrics.number_words import numbers_in
 from harness.metrics.registry import PROFILES, check_options, metrics
 from harness.results.evidence import Evidence, Execution, MetricSettings
 
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "nucleusiq.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("nucleusiq")
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.case import Case, Prediction
 from cases.outcome import Rows
@@ -27,10 +27,8 @@ from harness.results.parsed import OrderFacts
 
 _ROOT = Path(__file__).parents[2]
 _DATA = _ROOT.parent / "shared" / "data" / "text2sql"
-_WANTED = yaml.safe_load((_ROOT / "tests" / "tables" / "bird_published.yaml").read_text(encoding="utf-8"))["bird"]
-_SPIDER = yaml.safe_load((_ROOT / "tests" / "tables" / "spider_published.yaml").read_text(encoding="utf-8"))[
-    "execution"
-]
+_WANTED = rows_of("bird_published")["bird"]
+_SPIDER = rows_of("spider_published")["execution"]
 _SECONDS = 20.0
 
 

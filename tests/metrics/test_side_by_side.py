@@ -15,8 +15,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
 from made_evidence import Maker
+from rows import rows_of
 
 from cases.outcome import Failure, Rows
 from harness.metrics import evalbench, evalbench_compat, sqlas_context, sqlas_results, sqlas_safety
@@ -24,7 +24,7 @@ from harness.metrics.contract import Metric
 from harness.results.evidence import Evidence
 from harness.results.fetched import dict_rows
 
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "side_by_side.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("side_by_side")
 _PAIRS: list[dict[str, Any]] = _TABLE["pairs"]
 _PATTERN = r"(?i)group by"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from made_evidence import Maker
+from rows import rows_of
 
 from cases.catalog import Catalog
 from cases.verdicts import Verdict
@@ -28,7 +28,7 @@ from harness.results.exact_set import Parts
 
 _ROOT = Path(__file__).parents[2]
 _DATA = _ROOT.parent / "shared" / "data" / "text2sql"
-_TABLE = yaml.safe_load((_ROOT / "tests" / "tables" / "spider_published.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("spider_published")
 _LEVELS = ("easy", "medium", "hard", "extra")
 _EMPTY = Parts()
 

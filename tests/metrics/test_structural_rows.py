@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.case import Case, Prediction
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
@@ -23,7 +23,7 @@ from harness.parse import Parser
 from harness.results.evidence import Evidence, MetricSettings
 from harness.results.verdicts import GuardVerdict
 
-_ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "structural.yaml").read_text(encoding="utf-8"))["rows"]
+_ROWS = rows_of("structural")["rows"]
 _DEMO = Path(__file__).parents[2].parent / "shared" / "data" / "skill_demo.json"
 _COLUMNS = {
     "customers": ("id", "name", "region", "active"),

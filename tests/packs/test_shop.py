@@ -101,6 +101,7 @@ def agree(gold: list[tuple[object, ...]], found: list[tuple[object, ...]], *, or
     return False
 
 
+@pytest.mark.slow
 def test_the_committed_data_is_what_the_generator_writes() -> None:
     """Every data file holds the generator's CSV and there is no other file."""
     written = {f"{name}.csv.gz": generator().csv_text(table) for name, table in generator().build().items()}
@@ -109,6 +110,7 @@ def test_the_committed_data_is_what_the_generator_writes() -> None:
     assert [name for name in written if committed[name] != written[name]] == []
 
 
+@pytest.mark.slow
 def test_the_data_files_carry_no_time_stamp(tmp_path: Path) -> None:
     """The gzip header's time is zero, so writing again gives the same bytes."""
     generator().write(tmp_path)
@@ -116,6 +118,7 @@ def test_the_data_files_carry_no_time_stamp(tmp_path: Path) -> None:
         assert path.read_bytes()[4:8] == bytes(4), path.name
 
 
+@pytest.mark.slow
 def test_the_database_is_as_large_as_promised() -> None:
     """There are 17 tables with 100,222 rows in at most 3 MB, and one table is empty."""
     snapshot = shop().snapshots[0]

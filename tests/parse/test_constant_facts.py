@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.relation import Kind
@@ -35,7 +35,7 @@ def parser() -> Iterator[Parser]:
 
 
 def rows() -> list[Any]:
-    found = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    found = rows_of(TABLE)
     return [
         pytest.param(row["sql"], dialect, row["constants"], id=f"{dialect}-{number}")
         for number, row in enumerate(found)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.relation import Kind
 from harness.parse import Parser
 from harness.results.parsed import ParsedQuery
 
-_TABLE = yaml.safe_load((Path(__file__).parents[1] / "tables" / "metric_facts.yaml").read_text(encoding="utf-8"))
+_TABLE = rows_of("metric_facts")
 _CATALOG = Catalog(
     dialect="sqlite",
     snapshot="s",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rows import rows_of
 
 from dialect_adapters.registry import adapter
 from harness.guard import check
@@ -16,7 +15,7 @@ from harness.parse import Parser
 from harness.prompts.builder import TooLongError, build, prompt_names, slots_of
 from harness.prompts.fence import LINE, MOST, fence, shown
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "injections.yaml").read_text(encoding="utf-8"))["rows"]
+ROWS = rows_of("injections")["rows"]
 OPEN = re.compile(r"<<<DATA (\w+) ([0-9a-f]{24})>>>")
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 ROOT = Path(__file__).parents[2]
-ROWS: list[dict[str, Any]] = yaml.safe_load((ROOT / "tests" / "tables" / "layers.yaml").read_text("utf-8"))
+ROWS: list[dict[str, Any]] = rows_of("layers")
 ROOMS = ("cases", "dialect_adapters", "harness", "sandboxes", "tests", "pyproject.toml", "sqlassay")
 MARKS = {"jail": pytest.mark.jail, "docker": pytest.mark.docker, "bwrap": pytest.mark.jail}
 SELECTED = {"jail": "jail", "bwrap": "jail", "docker": "docker"}

@@ -269,6 +269,7 @@ def test_summary_page_says_what_it_leaves_out(tmp_path: Path) -> None:
     assert "results: 250 of 250 planned" in page
 
 
+@pytest.mark.slow
 def test_summary_page_fits_a_step_summary_at_its_worst(tmp_path: Path) -> None:
     """However much hostile text there is, the page stays under GitHub's 1,024 KiB and counts what it leaves out."""
     worst = "\U000e0041" * 5000

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.errors import InfrastructureError
 from sandboxes import apt
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "apt_sources.yaml").read_text("utf-8"))
+ROWS = rows_of("apt_sources")
 
 
 @pytest.mark.parametrize("row", ROWS)

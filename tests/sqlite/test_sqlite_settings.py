@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from dialect_adapters.sqlite.worker import child
 
-ROWS = yaml.safe_load(Path(__file__).parents[1].joinpath("tables", "hardening_sqlite.yaml").read_text("utf-8"))
+ROWS = rows_of("hardening_sqlite")
 TEXTS = {
     "nested": "+".join(["1"] * 300),
     "unions": " UNION ALL SELECT 1" * 60,

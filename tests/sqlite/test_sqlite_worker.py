@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from cases.errors import InfrastructureError
 from cases.relation import Kind, Relation
@@ -27,7 +27,7 @@ from dialect_adapters.sqlite.worker.policy import (
     TABLE_FUNCTIONS,
 )
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "sqlite_authorizer.yaml").read_text(encoding="utf-8"))
+ROWS = rows_of("sqlite_authorizer")
 SHORT = Limits(timeout=1.0)
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r) SELECT max(n) FROM r"
 ONE_LONG_STEP = "SELECT instr(hex(zeroblob(4000000)), hex(zeroblob(1999999)) || '1')"

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-import yaml
+from rows import rows_of
 from sqlite_servers import WRITTEN_SCHEMA
 
 from cases.relation import Row
@@ -23,7 +23,7 @@ from sandboxes.contract import Sandbox
 from sandboxes.docker.provider import DockerProvider
 
 pytestmark = pytest.mark.docker
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "sqlite_writers.yaml").read_text(encoding="utf-8"))
+ROWS = rows_of("sqlite_writers")
 LIMITS = Limits(timeout=20.0)
 FILL = (
     "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r LIMIT 90) "

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 from sqlite_servers import WRITTEN_SCHEMA, served
 
 from cases.errors import InfrastructureError
@@ -23,7 +23,7 @@ from dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementErr
 from dialect_adapters.sqlite.adapter import SqliteAdapter
 from dialect_adapters.sqlite.session import SqliteSession
 
-ROWS = yaml.safe_load((Path(__file__).parents[1] / "tables" / "sqlite_writers.yaml").read_text(encoding="utf-8"))
+ROWS = rows_of("sqlite_writers")
 CASES = [(row, role) for row in ROWS for role in (Role.WRITER, Role.OWNER)]
 LIMITS = Limits(timeout=2.0)
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r) INSERT INTO ticket (what) SELECT n FROM r"

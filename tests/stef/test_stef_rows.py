@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from rows import rows_of
 
 from harness.parse import Parser
 from harness.results.blocks import Block
@@ -30,9 +29,7 @@ from harness.stef.score import (
 )
 from harness.stef.specification import Writer
 
-_TABLE: dict[str, list[dict[str, Any]]] = yaml.safe_load(
-    (Path(__file__).parents[1] / "tables" / "stef.yaml").read_text(encoding="utf-8")
-)
+_TABLE: dict[str, list[dict[str, Any]]] = rows_of("stef")
 
 
 def _source(row: dict[str, Any]) -> str:
