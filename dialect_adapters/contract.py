@@ -222,6 +222,8 @@ class ServerRecipe:
     `since` says of parts of an argv from which version a server knows them, and what an older one is given instead
     ("" = nothing); `least` is the oldest version that may be asked for. `{major}` in `registry_bin_dir` is the
     image's major version.
+    `pinned` lists sha256 and file name of every package of the Debian build; where the suite's Release file has
+    expired, those are taken and no others (None = nothing is taken from such a suite).
     `host` says how a server of this machine's own is found (None = it runs in containers alone). `library` is the
     Python package that is the engine of a worker (None = the worker needs the standard library alone).
     """
@@ -248,6 +250,7 @@ class ServerRecipe:
     mark: str = ""
     since: Mapping[str, tuple[tuple[int, int], str]] = field(default_factory=dict)
     least: tuple[int, int] = (0, 0)
+    pinned: Path | None = None
     host: HostServer | None = None
     library: HostLibrary | None = None
 

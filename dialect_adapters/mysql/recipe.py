@@ -16,6 +16,7 @@ Logins and passwords, agreed between this recipe, the provider and the adapter:
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import MappingProxyType
 
 from dialect_adapters.contract import DebianSource, Mode, ServerRecipe
@@ -136,8 +137,6 @@ RECIPE = ServerRecipe(
             "usr/share/zoneinfo/*",
         ),
         drop=("usr/share/zoneinfo/right/*", "usr/share/zoneinfo/posix/*"),
-        # Its Release file may be past its date where the mirror stands still; the signature is still checked.
-        apt_options=('Acquire::Check-Valid-Until "false"',),
     ),
     data_dir="/var/lib/sqlassay/data",
     init=(_WRITE_INIT_FILE, _INIT),
@@ -161,5 +160,7 @@ RECIPE = ServerRecipe(
     memory_mb=768,
     mark=_MARK,
     least=(8, 0),
+    # Its suite's Release file is past its date where a mirror stands still: then these packages serve, and no others.
+    pinned=Path(__file__).with_name("packages.txt"),
 )
 """The MySQL 9 server: `--initialize-insecure` once, then one argv a mode."""

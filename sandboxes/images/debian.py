@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -19,6 +20,7 @@ from sandboxes.locks import exclusive
 from sandboxes.scratch import Scratch
 
 _TOOL = "mmdebstrap"
+_EXPIRED = 'Acquire::Check-Valid-Until "false"'
 
 
 class DebianBuild:
@@ -52,7 +54,7 @@ class DebianBuild:
         notice(f"building the base image for {recipe.dialect} from Debian packages, about 30 s")
         with Scratch("base") as folder:
             full, slim = folder / "full.tar", folder / "slim.tar"
-            _unpack(recipe.debian, mirror, full)
+            _unpack(recipe.debian, mirror, full, recipe.pinned, notice)
             try:
                 version = reduce(full, slim, recipe)
             except KeyError as missing:
@@ -65,21 +67,53 @@ class DebianBuild:
             )
 
 
-def _unpack(source: DebianSource, mirror: str, target: Path) -> None:
+def _unpack(source: DebianSource, mirror: str, target: Path, pinned: Path | None, notice: Notice) -> None:
     """Write the packages with all they depend on to one archive, signatures checked.
 
     Raises:
-        InfrastructureError: the mirror or the tool failed, with its last error line.
+        InfrastructureError: the mirror or the tool failed, with its last error line; or the suite's Release file has
+            expired, so that nobody vouches for what is newest in it, and a package is none of those pinned.
     """
-    command = [_TOOL, "--quiet", "--variant=extract", f"--include={','.join((*source.packages, *TOOL_PACKAGES))}"]
+    command = [_TOOL, "--variant=extract", f"--include={','.join((*source.packages, *TOOL_PACKAGES))}"]
     command += [f"--aptopt={option}" for option in source.apt_options]
-    done = subprocess.run(
-        [*command, source.suite, str(target), mirror], capture_output=True, text=True, check=False,
-        stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    if done.returncode:
-        errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err"))] or ["no message"]
+    place = (source.suite, str(target), mirror)
+    fault = _ran([*command, *place])
+    if "is expired" in fault and pinned is not None:
+        notice(f"the mirror's {source.suite} is past its date: taking the packages pinned in {pinned.name} alone")
+        used = target.with_suffix(".sha256")
+        hook = f'cd "$1/var/cache/apt/archives" && sha256sum *.deb > {shlex.quote(str(used))}'
+        fault = _ran([*command, f"--aptopt={_EXPIRED}", f"--extract-hook={hook}", *place])
+        if not fault:
+            check_pinned(used.read_text("utf-8"), pinned, source)
+            return
+    if fault:
         raise InfrastructureError(
-            f"{_TOOL} could not unpack {', '.join(source.packages)}: {errors[0]}",
+            f"{_TOOL} could not unpack {', '.join(source.packages)}: {fault}",
             remedy="Check that the machine's Debian mirror is reachable and has this release",
         )
+
+
+def check_pinned(used: str, pinned: Path, source: DebianSource) -> None:
+    """Return where every package that was unpacked is pinned, both lists as `sha256sum` writes them.
+
+    Raises:
+        InfrastructureError: one is not, or nothing was unpacked.
+    """
+    known = set(pinned.read_text("utf-8").splitlines())
+    strange = next((line for line in used.splitlines() if line not in known), None)
+    if strange is None and used.strip():
+        return
+    digest, _, name = (strange or "none  no package").partition("  ")
+    raise InfrastructureError(
+        f"{name} ({digest[:12]}) is not pinned, and the Release file of {source.suite} has expired",
+        remedy="Use a mirror that is up to date, or a registry that has the official image",
+    )
+
+
+def _ran(command: list[str]) -> str:
+    """Run the tool and return its first error line, nothing where it did its work."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if not done.returncode:
+        return ""
+    errors = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err"))] or ["no message"]
+    return next((line for line in errors if "is expired" in line), errors[0])
