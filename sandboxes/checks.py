@@ -117,7 +117,7 @@ def _engine(engine: Engine) -> tuple[Finding, ...]:
 
     facts = engine.facts
     found = f"{facts.get('ServerVersion', 'unknown')} at {engine.address}, cgroup v{facts.get('CgroupVersion', '1')}"
-    rootless = "rootless" in " ".join(map(str, facts.get("SecurityOptions") or ()))
+    rootless = runtimes.is_rootless(facts)
     off = missing(facts)
     channel = "unix sockets, no network" if engine.shares_sockets else "ports published on the engine's host"
     fix = _limits_remedy(rootless=rootless) if off else ""

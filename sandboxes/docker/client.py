@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import sys
@@ -22,6 +23,8 @@ FORBIDDEN_LINE = "Join the docker group (`sudo usermod -aG docker $USER`, then l
 
 
 _KNOCK_SECONDS = 10.0
+_OWN = ("/run/user/{uid}/docker.sock", "/run/user/{uid}/podman/podman.sock")
+"""Where an engine listens that a user runs without root."""
 
 
 class EngineForbiddenError(EngineUnavailableError):
@@ -69,20 +72,41 @@ def _is_visible_peer(address: str) -> bool:
 def connect(timeout: int = 60) -> Engine:
     """Return the engine that DOCKER_HOST, testcontainers' properties or the Docker context name.
 
+    Where they name none, one that this user runs without root comes before the machine's own.
+
     Raises:
         EngineUnavailableError: nothing answers there, in one line.
     """
     # Imported here: it costs 0.4 s, which commands that start no container must not pay.
     from testcontainers.core.docker_client import DockerClient, get_docker_host
 
-    address = get_docker_host() or "unix:///var/run/docker.sock"
+    named = get_docker_host()
+    own = "" if named else _own_engine()
+    address = named or own or "unix:///var/run/docker.sock"
     _knock(address)
     try:
+        if own:
+            reached = docker.DockerClient(base_url=own, timeout=timeout)
+            reached.ping()
+            return Engine(reached.api, own, "localhost")
         client = DockerClient(timeout=timeout)
         client.client.api.ping()
     except (DockerException, requests.RequestException, OSError, ValueError) as fault:
         raise _unavailable(address) from fault
     return Engine(client.client.api, address, client.host())
+
+
+def _own_engine() -> str:
+    """Return the address of an engine that this user runs without root, where one answers."""
+    user = os.getuid() if sys.platform == "linux" else 0
+    for place in _OWN if user else ():
+        address = f"unix://{place.format(uid=user)}"
+        try:
+            _knock(address)
+        except EngineUnavailableError:
+            continue
+        return address
+    return ""
 
 
 def _knock(address: str) -> None:

@@ -17,7 +17,7 @@ from sandboxes import labels
 from sandboxes.bake import Bakery, Order, image_key
 from sandboxes.cache import cache_dir
 from sandboxes.contract import BaseImage, Isolation, Notice, SnapshotImage
-from sandboxes.docker import container, limits, networks, outage, runtimes, ryuk
+from sandboxes.docker import container, limits, networks, outage, runtimes, ryuk, trial
 from sandboxes.docker.builder import Bake, Baked, bake
 from sandboxes.docker.channel import FOLDER_PREFIX, Channel, Transport, socket_channel
 from sandboxes.docker.client import Engine, connect
@@ -64,7 +64,7 @@ class DockerProvider:
         `engine_policy` says whether a missing engine may be installed and started; `pull` whether a registry may be
         asked, `mirrors` which ones before the official one, `images_lock` the file that says what its names mean (else
         one in the cache); `write_room_mb` how much a WRITE sandbox may grow beyond its snapshot; `runtime` names
-        another container runtime that is installed (runsc, crun).
+        another container runtime that is installed (runsc, crun); without it gVisor is taken where the engine has it.
         """
         self._policy = engine_policy
         self._pull = pull
@@ -75,6 +75,7 @@ class DockerProvider:
         self._hours = expiry_hours
         self._room_mb = write_room_mb
         self._runtime = runtime
+        self._tried_runtime = False
         self._guard = threading.Lock()  # guards the seven fields below: nothing starts once `_closed` is set
         self._engine: Engine | None = None
         self._net: dict[str, str] = {}
@@ -108,10 +109,12 @@ class DockerProvider:
         if brought := bakery.imported(adapter, snapshots):
             self._use(brought.key)
             if bakery.usable(brought.key):
+                self._choose_runtime(engine, brought.ref, notice)
                 return brought.snapshot_image()
         recipe = asked_recipe(adapter.recipe, snapshots)
         base = base_image(recipe, self._sources(engine, built=recipe is adapter.recipe), notice)
         refuse_old(recipe, recipe.registry_image, base.release)
+        self._choose_runtime(engine, base.ref, notice)
         self._use(image_key(base, adapter, snapshots))
 
         def build(order: Order) -> Baked:
@@ -275,6 +278,20 @@ class DockerProvider:
                 self._networks[run_id] = networks.create(engine, owner.labels())
             return Channel(adapter.recipe, None, self._networks[run_id], engine.host)
 
+    def _choose_runtime(self, engine: Engine, image: str, notice: Notice) -> None:
+        """Take gVisor where nobody named a runtime and it starts a container of this image; tried once."""
+        if self._runtime or self._tried_runtime:
+            return
+        self._tried_runtime = True
+        found = runtimes.stronger(engine.facts, sockets=self._shares_sockets(engine))
+        if found and (refusal := trial.refusal(engine, found, image)):
+            notice(f"runtime: {found} is there and starts no container, so it is not used: {refusal}")
+        elif found:
+            notice(
+                f"runtime: {found}, as it is there; --runtime {runtimes.default(engine.facts)} takes the engine's own"
+            )
+            self._runtime = found
+
     def _use(self, key: str) -> None:
         """Keep an image from being collected for as long as this provider is open."""
         lock = hold(self._cache, key)
@@ -308,6 +325,7 @@ def _isolation(engine: Engine, plan: container.Plan, channel: Channel) -> Isolat
     """Say how a container is isolated and which limits this engine leaves off."""
     facts = engine.facts
     method = f"container ({plan.runtime or runtimes.default(facts) or 'default runtime'})"
+    method += ", rootless engine" if runtimes.is_rootless(facts) else ""
     limited = limits.described(plan.recipe, plan.mode, plan.space)
     return Isolation(DockerProvider.name, method, channel.describe, limited, limits.missing(facts))
 

@@ -19,6 +19,12 @@ def default(facts: Mapping[str, object]) -> str:
     return str(facts.get("DefaultRuntime") or "")
 
 
+def is_rootless(facts: Mapping[str, object]) -> bool:
+    """Return whether the engine itself has no rights of root's on the machine."""
+    options = facts.get("SecurityOptions")
+    return any("rootless" in str(one) for one in options) if isinstance(options, list) else False
+
+
 def described(facts: Mapping[str, object]) -> str:
     """Return an engine's runtimes and its default as one line."""
     return f"{', '.join(names(facts)) or 'the engine names none'}; default {default(facts) or 'unnamed'}"
@@ -31,18 +37,37 @@ def added(facts: Mapping[str, object]) -> tuple[str, ...]:
     )
 
 
+def stronger(facts: Mapping[str, object], *, sockets: bool) -> str:
+    """Return the engine's gVisor, which puts a kernel of its own between a server and the machine; empty without one.
+
+    With `sockets` it must let out the socket that a server is met at.
+    """
+    found = (name for name in added(facts) if _is_gvisor(name, facts))
+    return next((name for name in found if not (sockets and socket_remedy(name, facts))), "")
+
+
+def _is_gvisor(runtime: str, facts: Mapping[str, object]) -> bool:
+    """Return whether a runtime's entry is of gVisor's program."""
+    return "runsc" in posixpath.basename(str(_entry(runtime, facts).get("path") or runtime))
+
+
+def _entry(runtime: str, facts: Mapping[str, object]) -> Mapping[str, object]:
+    """Return what the engine says of one runtime, empty where that is nothing."""
+    known = facts.get("Runtimes")
+    entry = known.get(runtime) if isinstance(known, dict) else None
+    return entry if isinstance(entry, dict) else {}
+
+
 def socket_remedy(runtime: str, facts: Mapping[str, object]) -> str:
     """Return what a runtime's entry lacks before a server in it can make the socket we meet it at, else nothing.
 
     gVisor keeps sockets to itself unless told otherwise; every other runtime makes them where they are seen.
     """
-    known = facts.get("Runtimes")
-    entry = known.get(runtime) if isinstance(known, dict) else None
-    found = entry if isinstance(entry, dict) else {}
-    arguments = found.get("runtimeArgs") or ()
-    if "runsc" not in posixpath.basename(str(found.get("path") or runtime)):
+    if not _is_gvisor(runtime, facts):
         return ""
-    if any(str(one) in {"--host-uds=create", "--host-uds=all"} for one in arguments):
+    arguments = _entry(runtime, facts).get("runtimeArgs")
+    given = arguments if isinstance(arguments, list) else ()
+    if any(str(one) in {"--host-uds=create", "--host-uds=all"} for one in given):
         return ""
     return f'Add "--host-uds=create" to the runtimeArgs of {runtime} in the engine\'s configuration, and reload it'
 
