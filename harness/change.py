@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from cases.case import Case
@@ -15,8 +15,8 @@ from cases.presets import preset
 from cases.relation import Column, Kind, Relation
 from dialect_adapters.execute import Change
 from harness.results.parsed import OrderFacts
-from harness.results.verdicts import Comparison
-from harness.verdict import GoldRows, judge_rows
+from harness.results.verdicts import CellDifference, Comparison
+from harness.verdict import GoldRows, cells_apart, judge_rows
 
 RULE = "state"
 _TRUNCATE = re.compile(r"(?:\s|(?:--|#)[^\n]*\n|/\*.*?\*/)*truncate\b", re.IGNORECASE | re.DOTALL)
@@ -70,10 +70,45 @@ def compare_states(
     )
 
 
+def cells_between(
+    gold: Changed, predicted: Changed, policy: Policy, orders: Sequence[OrderFacts | None] = ()
+) -> Iterator[tuple[str, CellDifference]]:
+    """Yield every cell in which two states differ beside its part's name; one line that says why where no rows are."""
+    for title, found in _parts(gold, predicted, policy, orders):
+        if isinstance(found, _Pair):
+            yield from ((title, one) for one in cells_apart(found.gold, found.predicted, found.policy))
+        elif found.verdict != "match":
+            yield title, CellDifference(found.reason, None, None, None, None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A part's rows on both sides and the policy for them; `named` by the first cell, as aspects of the schema are."""
+
+    gold: GoldRows
+    predicted: Relation
+    policy: Policy
+    named: bool = False
+
+    def judged(self) -> Comparison:
+        """Return the comparison of the rows."""
+        found = judge_rows(self.gold, self.predicted, self.policy)
+        row = (found.first.gold or found.first.predicted) if self.named and found.first is not None else None
+        return replace(found, reason=f"{found.reason} (of {row[0]})") if row else found
+
+
 def _differences(
     gold: Changed, predicted: Changed, policy: Policy, orders: Sequence[OrderFacts | None]
 ) -> Iterator[tuple[str, Comparison]]:
-    """Yield each part's comparison: tables and views, then the schema, then the eval queries."""
+    """Yield each part's comparison."""
+    for title, found in _parts(gold, predicted, policy, orders):
+        yield title, found.judged() if isinstance(found, _Pair) else found
+
+
+def _parts(
+    gold: Changed, predicted: Changed, policy: Policy, orders: Sequence[OrderFacts | None]
+) -> Iterator[tuple[str, Comparison | _Pair]]:
+    """Yield what there is to compare: tables and views, then the schema, then the eval queries."""
     ours = {(part.part, part.name): part for part in gold.state}
     theirs = {(part.part, part.name): part for part in predicted.state}
     for key in sorted(ours | theirs, key=lambda key: key[0] == "schema"):
@@ -84,16 +119,21 @@ def _differences(
                 if given is None
                 else "the prediction leaves it, the gold does not"
             )
-            yield (ours | theirs)[key].title, _plain("mismatch", missing, policy)
+            yield _title((ours | theirs)[key]), _plain("mismatch", missing, policy)
         elif wanted.digest != given.digest:
-            yield wanted.title, _part(wanted, given, gold, predicted, policy)
+            yield _title(wanted), _part(wanted, given, gold, predicted, policy)
     for number, (answer, theirs_too) in enumerate(zip(gold.answers, predicted.answers, strict=True)):
         facts = orders[number] if number < len(orders) else None
         yield f"eval_query {number + 1}", _answer(answer, theirs_too, policy, facts)
 
 
-def _part(gold: TableState, predicted: TableState, left: Changed, given: Changed, policy: Policy) -> Comparison:
-    """Compare one part whose checksums differ."""
+def _title(part: TableState) -> str:
+    """Return how a reason names a part."""
+    return f"schema: {part.name}" if part.part == "schema" else part.title
+
+
+def _part(gold: TableState, predicted: TableState, left: Changed, given: Changed, policy: Policy) -> Comparison | _Pair:
+    """Return the rows of one part whose checksums differ, or what there is to say without them."""
     if gold.failure or predicted.failure:
         return _failed_view(gold, predicted, policy)
     if gold.relation is not None and predicted.relation is not None:
@@ -109,18 +149,26 @@ def _part(gold: TableState, predicted: TableState, left: Changed, given: Changed
     return _plain("undecided", f"its {gold.rows} rows have other checksums and are too many to compare", policy)
 
 
-def _rows(gold: Relation, predicted: Relation, policy: Policy) -> Comparison:
-    """Compare a table's rows as a bag, columns by name, cells as the policy says."""
+def _rows(gold: Relation, predicted: Relation, policy: Policy) -> Comparison | _Pair:
+    """Return a table's rows as a bag, columns by name, cells as the policy says."""
     names = [column.name for column in gold.columns]
     given = [column.name for column in predicted.columns]
     if sorted(names) != sorted(given):
-        return _plain("mismatch", f"its columns are {', '.join(given)}; expected {', '.join(names)}", policy)
+        apart = {"missing": _apart(names, given), "extra": _apart(given, names)}
+        said = "; ".join(f"{what}: {', '.join(which)}" for what, which in apart.items() if which)
+        columns = f"its columns are {', '.join(given)}; expected {', '.join(names)}"
+        return _plain("mismatch", f"{columns} ({said})" if said else columns, policy)
     places = [given.index(name) for name in names]
     aligned = Relation(
         tuple(predicted.columns[place] for place in places),
         tuple(tuple(row[place] for place in places) for row in predicted.rows),
     )
-    return judge_rows(GoldRows(gold), aligned, _bag(policy))
+    return _Pair(GoldRows(gold), aligned, _bag(policy))
+
+
+def _apart(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    """Return the names that the others lack."""
+    return [name for name in names if name not in others]
 
 
 def _bag(policy: Policy) -> Policy:
@@ -133,14 +181,12 @@ def _bag(policy: Policy) -> Policy:
     return policy.model_copy(update={**update, "row_order": "ignore", "peer": None})
 
 
-def _schema(gold: Relation, predicted: Relation, policy: Policy) -> Comparison:
-    """Compare one aspect of the schema exactly; ordinals and names an engine may choose only where policy asks."""
+def _schema(gold: Relation, predicted: Relation, policy: Policy) -> _Pair:
+    """Return one aspect of the schema exactly; ordinals and names an engine may choose only where policy asks."""
     hidden = set() if policy.columns == "position" else {_ORDINAL}
     hidden |= set() if policy.names == "match" else {_CHOSEN_NAME}
     exact = preset("strict").model_copy(update={"row_order": "ignore"})
-    found = judge_rows(GoldRows(_without(gold, hidden)), _without(predicted, hidden), exact)
-    row = (found.first.gold or found.first.predicted) if found.first is not None else None
-    return replace(found, reason=f"{found.reason} (of {row[0]})") if row else found
+    return _Pair(GoldRows(_without(gold, hidden)), _without(predicted, hidden), exact, named=True)
 
 
 def _without(relation: Relation, hidden: set[str]) -> Relation:
@@ -160,13 +206,13 @@ def _failed_view(gold: TableState, predicted: TableState, policy: Policy) -> Com
 
 def _answer(
     gold: Relation | Failure, predicted: Relation | Failure, policy: Policy, facts: OrderFacts | None
-) -> Comparison:
-    """Compare what one eval query gives on both states."""
+) -> Comparison | _Pair:
+    """Return what one eval query gives on both states, or why there is nothing to compare."""
     if isinstance(predicted, Failure):
         return _plain("mismatch", f"it fails on the state the prediction left: {predicted.message}", policy)
     if isinstance(gold, Failure):
         return _plain("undecided", f"it fails on the state the gold left: {gold.message}", policy)
-    return judge_rows(GoldRows(gold, order=facts), predicted, policy)
+    return _Pair(GoldRows(gold, order=facts), predicted, policy)
 
 
 def _plain(verdict: Literal["match", "mismatch", "undecided"], reason: str, policy: Policy) -> Comparison:

@@ -24,12 +24,14 @@ def differences(
 ) -> Iterator[CellDifference]:
     """Yield each differing cell under the columns that a comparison set beside each other; none for a match.
 
-    A row that only one side has is told cell by cell. Where the rows agree but for their order, each place at which
-    another row stands is told. Where pairing the rows takes too many steps, one line says that.
+    Columns that only one side has come first, by name. A row that only one side has is told cell by cell. Where the
+    rows agree but for their order, each place at which another row stands is told. Where pairing the rows takes too
+    many steps, one line says that.
     """
     if found.verdict == "match":
         return
     kept, mapping = _faced(gold, pred, policy, found)
+    yield from _faceless(gold, pred, policy, found, (kept, mapping))
     budget = Budget(_STEPS + _STEPS_PER_ROW * (len(gold.rows) + len(pred.rows)))
     pairs = row_judge(Table(gold), Table(pred), kept, mapping, policy, budget, None)
     ours, theirs = [column.name for column in gold.columns], [column.name for column in pred.columns]
@@ -49,6 +51,24 @@ def differences(
         yield from _lonely("missing", i, gold.rows[i], ours)
     for k in extra:
         yield from _lonely("extra", k, pred.rows[k], theirs)
+
+
+def _faceless(
+    gold: Relation,
+    pred: Relation,
+    policy: Policy,
+    found: Comparison,
+    faces: tuple[tuple[int, ...], tuple[int, ...]],
+) -> Iterator[CellDifference]:
+    """Yield a line for each column that only one side has, where the columns cannot agree."""
+    if found.rule not in ("columns", "extra_columns", "names"):
+        return
+    for place in compared(gold, policy):
+        if place not in faces[0]:
+            yield CellDifference("missing column", None, None, gold.columns[place].name, None, None, None)
+    for place in compared(pred, policy):
+        if place not in faces[1]:
+            yield CellDifference("extra column", None, None, None, pred.columns[place].name, None, None)
 
 
 def _faced(

@@ -6,13 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, time
+from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import cast
 from uuid import UUID
 
 from cases.policy import Policy
-from cases.relation import FarTemporal, Json, Relation
+from cases.relation import FarTemporal, Interval, Json, Relation
 from harness.compare.cells import brief
 from harness.compare.columns import KNOWN_OF_NONE, Constants, compared, ignored_notes
 from harness.compare.joint import Joint, Table
@@ -27,6 +27,7 @@ _LOOSER_CELLS = 60_000
 _CELLS_COMPARED = 600_000
 _NAMED = 3
 _SHOWN = 60
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _STEPS = 100_000
 _LOOSER_STEPS = 20_000
 NOT_ALIGNED = "which rows and columns differ is not shown: pairing the rows took more steps than the evidence may"
@@ -298,27 +299,68 @@ def _cells_said(first: Difference | None, gold: Relation, mapping: Mapping, kept
 
 
 def literal(cell: object, start: int = 0) -> str:
-    """Return a value about as SQL writes it, a text from `start` on; what cannot be seen is escaped."""
+    r"""Return a value as SQL writes it, a text or bytes from `start` on; `…` outside the quotes says that it is cut.
+
+    A text with characters that cannot be seen is written with escapes, as E'a\u00a0b'.
+    """
     if cell is None:
         return "NULL"
     if isinstance(cell, bool):
         return "true" if cell else "false"
     if isinstance(cell, str):
-        quoted = brief(cell[start:], limit=_SHOWN)
-        return quoted if not start else f"{quoted[0]}…{quoted[1:]}"
-    if isinstance(cell, Decimal | date | time | UUID):
-        return str(cell)
+        return _framed(_quoted(cell[start : start + _SHOWN]), cell, start)
+    if isinstance(cell, bytes):
+        return _framed(f"X'{cell[start : start + _SHOWN // 2].hex()}'", cell, start, _SHOWN // 2)
     if isinstance(cell, Json | FarTemporal):
-        return brief(cell.text, limit=_SHOWN)
-    return f"X'{cell[:_SHOWN].hex()}'" if isinstance(cell, bytes) else brief(cell, limit=_SHOWN)
+        return _framed(_quoted(cell.text[start : start + _SHOWN]), cell.text, start)
+    if isinstance(cell, Decimal | date | time | UUID | timedelta):
+        return str(cell)
+    if isinstance(cell, Interval):
+        return f"INTERVAL '{cell.months} months {cell.days} days {Decimal(cell.microseconds).scaleb(-6)} seconds'"
+    if isinstance(cell, tuple | list):
+        items = ", ".join(map(literal, cell[:_SHOWN]))
+        whole = len(cell) <= _SHOWN and len(items) <= _SHOWN
+        return f"ARRAY[{items if whole else items[:_SHOWN] + '…'}]"
+    return brief(cell, limit=_SHOWN)
+
+
+def _quoted(text: str) -> str:
+    """Return a text in single quotes, what cannot be seen as an escape."""
+    if text.isprintable():
+        return "'" + text.replace("'", "''") + "'"
+    seen = "".join(one if one.isprintable() else _ESCAPES.get(one) or _escaped(ord(one)) for one in _doubled(text))
+    return f"E'{seen}'"
+
+
+def _doubled(text: str) -> str:
+    """Return a text with quotes and backslashes twice, as between the quotes of E'…'."""
+    return text.replace("\\", "\\\\").replace("'", "''")
+
+
+def _escaped(point: int) -> str:
+    """Return a code point as four or eight hexadecimal digits behind a backslash."""
+    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+
+
+def _framed(shown: str, whole: Sequence[object], start: int, most: int = _SHOWN) -> str:
+    """Return what is shown of a text or bytes with a sign at each end where more of it stands."""
+    return f"{'…' if start else ''}{shown}{'…' if start + most < len(whole) else ''}"
 
 
 def _from(ours: object, theirs: object) -> int:
-    """Return where two long texts are shown from, so that their first difference is seen."""
-    if not isinstance(ours, str) or not isinstance(theirs, str):
+    """Return where two long texts, documents or bytes are shown from, so that their first difference is seen."""
+    left, right = _written(ours), _written(theirs)
+    if left is None or type(left) is not type(right):
         return 0
-    same = next((n for n, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), min(len(ours), len(theirs)))
-    return max(0, same - _SHOWN // 4) if same > _SHOWN // 2 else 0
+    same = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    return max(0, same - _SHOWN // 4) if same > _SHOWN // 2 - _SHOWN // 4 * isinstance(left, bytes) else 0
+
+
+def _written(cell: object) -> str | bytes | None:
+    """Return the characters or bytes of a value that can be long; None of any other."""
+    if isinstance(cell, Json | FarTemporal):
+        return cell.text
+    return cell if isinstance(cell, str | bytes) else None
 
 
 def looser_policy(

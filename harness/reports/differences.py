@@ -60,6 +60,8 @@ def _cell(value: object) -> str:
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     if isinstance(value, Json | FarTemporal):
         return _safe(value.text)
+    if isinstance(value, bytes):
+        return f"X'{value.hex()}'"
     try:
         return _safe(json.dumps(encode(value), ensure_ascii=False))
     except TypeError:

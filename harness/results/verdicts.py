@@ -36,7 +36,8 @@ class Difference:
 class CellDifference:
     """One cell in which two relations differ: `kind` is differs, moved, missing or extra, rows are counted from 0.
 
-    A side that lacks the row has no row, column and cell. Where the cells are not told, `kind` says why, alone.
+    A side that lacks the row has no row, column and cell; of a missing or extra column there is the name alone. Where
+    the cells are not told, `kind` says why, alone.
     """
 
     kind: str

@@ -15,13 +15,13 @@ from cases.policy import Policy, PolicyOverrides
 from cases.presets import case_policy
 from cases.relation import Relation
 from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
-from harness.change import compare_states
+from harness.change import cells_between, compare_states
 from harness.reports.differences import head, lines
 from harness.results.case_result import CaseResult, ComparisonRecord, OrderRecord
 from harness.results.parsed import OrderFacts, OrderKey
 from harness.results.records import comparison_record
 from harness.results.rescored import Flip, OtherGold, PolicyTotal, Rescored
-from harness.results.verdicts import CellDifference, Comparison, distance, is_gold_open
+from harness.results.verdicts import Comparison, distance, is_gold_open
 from harness.store.reading import StoredGold, StoredRun, StoredSides, by_state, has_rows, read_run, read_sides
 from harness.verdict import GoldRows, cells_apart, credited, judge_rows, quotient_scale
 
@@ -117,12 +117,21 @@ def _rows(gold: StoredGold, relation: Relation, dialect: str) -> GoldRows:
     return GoldRows(relation, gold.sql, _facts(gold.order), probe, gold.constants, scale)
 
 
-def differing(sides: StoredSides, policy: Policy, dialect: str) -> Iterator[CellDifference]:
-    """Yield every cell in which a prediction differs from the gold that counted; none where states were compared."""
+def differing(sides: StoredSides, policy: Policy, dialect: str) -> str:
+    """Return as CSV every cell in which a prediction differs from the gold that counted; "" for a match.
+
+    Where the states of two changes were compared each line begins with the part that it is of.
+    """
     gold, predicted = sides.golds[0], sides.predicted
     if isinstance(gold.content, Relation) and isinstance(predicted, Relation):
         rows = _rows(gold, gold.content, dialect)
-        yield from cells_apart(rows, predicted, policy, constants=sides.constants)
+        told = lines(cells_apart(rows, predicted, policy, constants=sides.constants))
+        return told and head() + told
+    if isinstance(gold.content, Changed) and isinstance(predicted, Changed):
+        found = cells_between(gold.content, predicted, policy, [_facts(order) for order in sides.orders])
+        told = "".join(lines([one], part) for part, one in found)
+        return told and head("part") + told
+    return ""
 
 
 def differing_under(path: Path, policies: Sequence[tuple[str, Policy]]) -> Iterator[tuple[str, CaseResult, str]]:
@@ -132,13 +141,12 @@ def differing_under(path: Path, policies: Sequence[tuple[str, Policy]]) -> Itera
     """
     run = read_run(path)
     chosen = {OWN: _own(run)} | dict(policies)
-    for result in filter(has_rows, run.results):
-        sides = read_sides(run, result)
+    for result in run.results:
+        sides = read_sides(run, result) if has_rows(result) or by_state(result) else None
         for name, policy in chosen.items() if sides is not None else ():
-            own = case_policy(policy, _case(result))
-            text = lines(differing(sides, own, result.dialect)) if sides is not None else ""
+            text = "" if sides is None else differing(sides, case_policy(policy, _case(result)), result.dialect)
             if text:
-                yield name, result, head() + text
+                yield name, result, text
 
 
 def _case(result: CaseResult) -> Case:

@@ -15,6 +15,7 @@ from cases.errors import RunEndsError
 from cases.outcome import Changed, Outcome, Rows
 from cases.pack import Pack
 from cases.presets import case_policy
+from cases.relation import Relation
 from cases.verdicts import Verdict
 from harness.agents.contract import Agent
 from harness.desk import Desk, Rules
@@ -22,7 +23,6 @@ from harness.evaluate import Judged, evaluate
 from harness.gold import answer_gold, cases_with_gold
 from harness.judges import Seated
 from harness.kin import in_dialects, lent
-from harness.reports.differences import head, lines
 from harness.results.case_result import CaseResult, Timing
 from harness.results.evidence import Evidence, GoldAnswer
 from harness.results.records import case_result, with_pace
@@ -42,7 +42,7 @@ from harness.run.select import select
 from harness.run.workers import Crew
 from harness.store.folder import RunFolder, check_new
 from harness.store.gold_cache import GoldCache
-from harness.store.reading import has_rows, together
+from harness.store.reading import by_state, has_rows, together
 from harness.store.shelf import GoldShelf
 from harness.store.sides import Side, row_sides, state_sides
 from harness.suite import SuiteGold
@@ -388,7 +388,7 @@ def _judge(task: _Task, desk: Desk, config: RunConfig, book: Book) -> _Done:
     if _stored(config, result):
         sides = _sides(judged, gold)
         book.folder.store_relations(result, sides)
-        if result.verdict is Verdict.MISMATCH and has_rows(result):
+        if result.verdict is Verdict.MISMATCH and (has_rows(result) or by_state(result)):
             _store_differences(task.case, result, sides, desk, book)
     watched = (judged.evidence, gold) if book.watch is not None else None
     return _Done(result, timing, desk.station.drift, watched)
@@ -396,10 +396,19 @@ def _judge(task: _Task, desk: Desk, config: RunConfig, book: Book) -> _Done:
 
 def _store_differences(case: Case, result: CaseResult, sides: Sequence[Side], desk: Desk, book: Book) -> None:
     """Write the differing cells of a failed case from the sides that are stored; large ones are left to rescore."""
-    if max(result.gold_shape or (0, 0), result.predicted_shape or (0, 0))[0] > _DIFFERENCES_UP_TO:
-        return
-    found = differing(together(sides, result), case_policy(desk.rules.policy, case), result.dialect)
-    book.folder.store_differences(result, head() + lines(found))
+    told = together(sides, result)
+    if max(_longest(told.golds[0].content), _longest(told.predicted)) <= _DIFFERENCES_UP_TO:
+        found = differing(told, case_policy(desk.rules.policy, case), result.dialect)
+        if found:
+            book.folder.store_differences(result, found)
+
+
+def _longest(content: Relation | Changed) -> int:
+    """Return the number of rows of a result, or of the longest part of a state that is shown."""
+    if isinstance(content, Relation):
+        return len(content.rows)
+    shown = (part.relation for part in content.state)
+    return max((len(relation.rows) for relation in shown if relation is not None), default=0)
 
 
 def _timing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from cases.errors import InputError
 from cases.policy import Policy
 from cases.presets import preset
-from cases.relation import Column, Json, Relation, Row
+from cases.relation import Column, Interval, Json, Relation, Row
 from harness.compare import GoldOrder, compare, differences, partial_credit
 from harness.compare.cells import brief
 from harness.compare.evidence import NOT_ALIGNED, explained
@@ -360,10 +360,22 @@ def test_missing_columns_are_named() -> None:
     [
         (None, "x", "NULL is not 'x'"),
         (Decimal("1.50"), 1.51, "1.50 is not 1.51"),
-        ("a b", "a\u00a0b", "'a b' is not 'a\\xa0b'"),
+        ("a b", "a\u00a0b", "'a b' is not E'a\\u00a0b'"),
         (date(2024, 1, 2), True, "2024-01-02 is not true"),
         (Json('{"a": 1}'), b"a", "'{\"a\": 1}' is not X'61'"),
-        ("x" * 100 + "a", "x" * 100 + "b", f"'…{'x' * 15}a' is not '…{'x' * 15}b'"),
+        ("x" * 100 + "a", "x" * 100 + "b", f"…'{'x' * 15}a' is not …'{'x' * 15}b'"),
+        ("O'Brien", "O'Brian", "'O''Brien' is not 'O''Brian'"),
+        ("a\\b", "a\\c", "'a\\b' is not 'a\\c'"),
+        ("a\\'b\n", "\U000e0001", "E'a\\\\''b\\n' is not E'\\U000e0001'"),
+        ("a" * 61, None, f"'{'a' * 60}'… is not NULL"),
+        (b"\0" * 100 + b"a", b"\0" * 100 + b"b", f"…X'{'00' * 15}61' is not …X'{'00' * 15}62'"),
+        (
+            Json('{"k": "' + "x" * 90 + 'a"}'),
+            Json('{"k": "' + "x" * 90 + 'b"}'),
+            f"…'{'x' * 15}a\"}}' is not …'{'x' * 15}b\"}}'",
+        ),
+        ((None, "a"), (None, "b"), "ARRAY[NULL, 'a'] is not ARRAY[NULL, 'b']"),
+        (timedelta(hours=1), Interval(1, 2, 1500000), "1:00:00 is not INTERVAL '1 months 2 days 1.500000 seconds'"),
     ],
 )
 def test_cells_are_written_as_a_person_reads_them(ours: object, theirs: object, said: str) -> None:

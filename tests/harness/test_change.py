@@ -13,7 +13,7 @@ from cases.policy import Policy
 from cases.presets import preset
 from cases.relation import Column, Relation, Row
 from cases.verdicts import FailureKind
-from harness.change import compare_states, plan, with_known
+from harness.change import cells_between, compare_states, plan, with_known
 
 SKILL = preset("skill")
 
@@ -60,7 +60,11 @@ def people(*rows: Row, names: str = "id name") -> TableState:
         pytest.param(
             (PEOPLE, part("more", "table", relation("x")), COLUMNS, KEYS), "table more: the prediction", id="extra"
         ),
-        pytest.param((people((1, "Ada"), names="id nick"), COLUMNS, KEYS), "its columns are id, nick", id="columns"),
+        pytest.param(
+            (people((1, "Ada"), names="id nick"), COLUMNS, KEYS),
+            "its columns are id, nick; expected id, name (missing: name; extra: nick)",
+            id="columns",
+        ),
         pytest.param(
             (PEOPLE, COLUMNS, replace(KEYS, relation=relation("table_name kind constraint_name"), digest="-")),
             "constraints: the gold has 1 rows, the prediction 0",
@@ -188,3 +192,27 @@ def test_tables_that_setup_made_may_be_named() -> None:
     assert [(table.name, [column.name for column in table.columns]) for table in grown.tables] == [("made", ["a", "b"])]
     assert with_known(grown, known) is grown
     assert with_known(catalog, None) is catalog
+
+
+def test_every_cell_in_which_two_states_differ_is_told_by_part() -> None:
+    """Rows are set beside each other by what they share; a part that has no rows to compare says why."""
+    left = state(people((2, "Cy"), (1, "Ada")), part("more", "table", relation("x")), replace(COLUMNS, digest="-"))
+    told = list(cells_between(GOLD, left, SKILL))
+    assert [(title, one.kind) for title, one in told] == [
+        ("table people", "differs"),
+        ("table more", "the prediction leaves it, the gold does not"),
+        ("schema: constraints", "the gold leaves it, the prediction does not"),
+    ]
+    cell = told[0][1]
+    assert (cell.gold_row, cell.predicted_row, cell.gold_column) == (1, 0, "name")
+    assert (cell.gold, cell.predicted) == ("Bo", "Cy")
+    assert list(cells_between(GOLD, GOLD, SKILL)) == []
+
+
+def test_the_differences_of_an_eval_query_keep_its_order() -> None:
+    """What an eval query gives is told as rows are, and an aspect of the schema by its own cells."""
+    gold = state(PEOPLE, answers=(relation("n", (1,), (2,)),))
+    left = state(PEOPLE, answers=(relation("n", (1,), (3,)),))
+    assert [(title, one.kind, one.gold, one.predicted) for title, one in cells_between(gold, left, SKILL)] == [
+        ("eval_query 1", "differs", 2, 3)
+    ]

@@ -29,7 +29,7 @@ from harness.results.evidence import GoldAnswer
 from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery
 from harness.results.records import comparison_record
 from harness.results.run_result import IsolationRecord, Manifest
-from harness.run.rescore import rescore
+from harness.run.rescore import differing_under, rescore
 from harness.store.folder import RunFolder, file_name
 from harness.store.reading import read_run, read_sides
 from harness.store.sides import Side, row_sides, side_from_json, side_to_json, state_sides
@@ -390,6 +390,10 @@ def test_states_that_changes_left_are_judged_again(tmp_path: Path) -> None:
     assert again is not None
     assert (again.golds[1].sql, again.golds[1].content.answers) == ("G2", (failure,))  # type: ignore[union-attr]
     assert again.orders[0] is not None
+    ((name, _, told),) = differing_under(tmp_path / "run", [])
+    assert name == "run"
+    assert told.splitlines()[1] == "table t,differs,0,0,c1,c1,x,a"
+    assert told.splitlines()[0].startswith("part,difference,gold_row,")
     found = rescore(tmp_path / "run", [("fold", policy_named("skill+text_case=fold"))])
     assert (found.judged, found.not_stored, found.not_reproduced) == (1, (), ())
     assert {t.name: (t.match, t.mismatch, t.undecided) for t in found.totals} == {"run": (0, 1, 0), "fold": (0, 0, 1)}

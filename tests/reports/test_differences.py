@@ -50,6 +50,22 @@ def test_a_row_that_one_side_alone_has_is_told_cell_by_cell() -> None:
     assert (found[4][6], found[7][6]) == ("'NULL'", "''")
 
 
+def test_columns_that_one_side_alone_has_are_named() -> None:
+    """Where the columns cannot agree those without a counterpart come first, then the cells of the others."""
+    gold, pred = relation(((1, "a", 5),), "id", "name", "total"), relation(((2, "a"),), "id", "name")
+    assert told(gold, pred) == [
+        ["missing column", "", "", "total", "", "", ""],
+        ["differs", "0", "0", "id", "id", "1", "2"],
+    ]
+    assert told(pred, gold)[0] == ["extra column", "", "", "", "total", "", ""]
+
+
+def test_bytes_are_written_as_sql_writes_them() -> None:
+    """A blob stands in hexadecimal digits."""
+    gold, pred = relation(((b"a",),), "b"), relation(((b"\0",),), "b")
+    assert told(gold, pred) == [["differs", "0", "0", "b", "b", "X'61'", "X'00'"]]
+
+
 def test_rows_in_another_order_are_told_where_they_stand() -> None:
     """Where order alone differs, the places are told at which another row stands."""
     gold, pred = relation(((1,), (2,), (3,)), "a"), relation(((1,), (3,), (2,)), "a")
