@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import docker
 import pytest
 from chaos_ground import VERDICTS, Engine, Ground, wait_for
 from docker.errors import APIError
@@ -123,33 +124,45 @@ def test_a_statement_that_ignores_its_cancellation_is_a_timeout(postgres: Ground
     assert postgres.settled() == []
 
 
+def reader_ticks(api: docker.APIClient, container: str) -> dict[int, int]:
+    """Return the CPU ticks that each login of a reader has used in a Postgres server."""
+    found: dict[int, int] = {}
+    with suppress(APIError):  # the container is gone meanwhile
+        for row in api.top(container)["Processes"]:
+            with suppress(OSError):  # the process is
+                if Path(f"/proc/{row[1]}/cmdline").read_bytes().startswith(b"postgres: reader"):
+                    fields = Path(f"/proc/{row[1]}/stat").read_text().rpartition(")")[2].split()
+                    found[int(row[1])] = int(fields[11]) + int(fields[12])
+    return found
+
+
 def test_a_server_that_stands_still_under_a_statement_costs_no_verdict(postgres: Ground) -> None:
-    """`docker pause` in the middle of a quick answer: its cancel is not heeded, and a fresh server gives the answer."""
-    long = "SELECT SUM(a) FROM t CROSS JOIN (SELECT COUNT(*) FROM generate_series(1, 6000000) AS g(n)) AS k"
+    """`docker pause` inside a statement: its cancel is not heeded, and a fresh server gives the answer."""
+    series = "generate_series(1, 8000) AS g(n) CROSS JOIN generate_series(1, 5000) AS h(n)"
+    long = f"SELECT SUM(a) FROM t CROSS JOIN (SELECT COUNT(*) FROM {series}) AS k"
     answers = {**postgres.answers, "sum": long}
     agent = (postgres.home / "agent.py").read_text(encoding="utf-8")
     postgres.write("agent.py", agent.replace(repr(postgres.answers), repr(answers)))
     made = postgres.start(
-        *postgres.run_arguments("run", "postgres", "--jobs", "1", "--timeout", "15"), CHAOS_ASK="0.05"
+        *postgres.run_arguments("run", "postgres", "--jobs", "1", "--timeout", "20"), CHAOS_ASK="0.05"
     )
     assert wait_for(lambda: ("sum", 0) in postgres.asked() or made.poll() is not None, 90), postgres.said()
     with Engine() as api:
-
-        def spent(name: str) -> int:
-            """Return the nanoseconds of CPU time that a container has used."""
-            with suppress(APIError, KeyError, ValueError):  # it is gone meanwhile: no answer, or an empty one
-                return int(api.stats(name, stream=False, one_shot=True)["cpu_stats"]["cpu_usage"]["total_usage"])
-            return 0
-
-        before = {name: spent(name) for name in postgres.containers()}
+        first: dict[int, int] = {}
 
         def at_work() -> list[str]:
-            """Return the containers in which the long statement runs."""
-            return [name for name, used in before.items() if spent(name) - used > 300_000_000]
+            """Return the servers in which a reader uses CPU time as the long statement alone does."""
+            return [
+                name
+                for name in postgres.containers()
+                if any(used - first.setdefault(pid, used) > 15 for pid, used in reader_ticks(api, name).items())
+            ]
 
         assert wait_for(lambda: at_work() != [], 30), postgres.said()
         for container in at_work():
             api.pause(container)
+    time.sleep(0.5)  # long enough for an answer that came before the pause to be written
+    assert ("sum", 0) not in postgres.journalled("run"), "the statement was over when the server was paused"
     assert made.wait(timeout=120) == 0, postgres.said()
     assert "did not heed its cancellation" in postgres.said()
     assert postgres.verdicts("run") == VERDICTS
