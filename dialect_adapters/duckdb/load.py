@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from graphlib import CycleError, TopologicalSorter
@@ -18,15 +17,15 @@ from cases.errors import InputError
 from cases.relation import Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
 from cases.sources.schema import row_fault
-from cases.sources.scripts import script_text
+from dialect_adapters.confined_scripts import ScriptRefusedError, run_confined
 from dialect_adapters.ddl import TableDdl, table_ddl
+from dialect_adapters.duckdb import script_runner
 from dialect_adapters.duckdb.types import handed, handed_type, sql_type
 from dialect_adapters.names import NameRules, check_names, table_fault
 from dialect_adapters.tally import Tally, check_loadable
 
 NAMES = NameRules("DuckDB", None, "characters", lambda name: name.encode().lower().decode())
 _CHUNK_ROWS = 20_000
-_SCRIPT_SECONDS = 300.0
 _CHUNK_CELLS = 200_000
 _TEXT_BYTES = "strlen({})"
 _NO_SPACE = "No space left on device"
@@ -82,9 +81,9 @@ def write_database(snapshot: Snapshot, target: Path) -> None:
         spelled = table_ddl(tables, type_of, spelling(), foreign_keys=references, inline=True)
         for table, ddl in zip(tables, spelled, strict=True):
             _load_table(db, snapshot, table, ddl)
-        for script in snapshot.scripts.get("duckdb", ()):
-            _run_script(db, script)
         db.execute("CHECKPOINT")
+    for script in snapshot.scripts.get("duckdb", ()):
+        _run_script(target, script)
 
 
 def _ordered(snapshot: Snapshot) -> tuple[TableDef, ...]:
@@ -188,23 +187,20 @@ def _row_error(
     return row_fault(snapshot, table.name, None, f"table {table.name}: {_said(error)}", remedy)
 
 
-def _run_script(db: duckdb.DuckDBPyConnection, script: Path) -> None:
-    """Run one SQL script by a deadline; it may not touch another file."""
-    line = 1
-    late = threading.Timer(_SCRIPT_SECONDS, db.interrupt)
-    late.start()
+def _run_script(target: Path, script: Path) -> None:
+    """Run one SQL script in a process of its own; it may not touch another file.
+
+    Raises:
+        InputError: the statement that failed, by line, or that no end was seen.
+        OSError: the disk is full.
+    """
+    library = str(Path(duckdb.__file__).parent.parent)
     try:
-        for statement in duckdb.extract_statements(script_text(script)):
-            code = statement.query.lstrip()
-            line += statement.query.count("\n") - code.count("\n")
-            db.execute(statement)
-            line += code.count("\n")
-    except (OSError, duckdb.Error) as error:
+        run_confined(script_runner.__file__, target, script, library=library)
+    except ScriptRefusedError as error:
         _check_disk(error)
         message, remedy = f"the script failed: {_said(error)}", "Correct the statement"
-        raise InputError(message, file=script, line=line, remedy=remedy) from error
-    finally:
-        late.cancel()
+        raise InputError(message, file=script, line=error.line, remedy=remedy) from error
 
 
 def _said(error: Exception) -> str:

@@ -7,10 +7,7 @@ import json
 import math
 import re
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
@@ -26,7 +23,7 @@ from cases.errors import InputError
 from cases.relation import FarTemporal, Interval, Json, Kind, Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
 from cases.sources.schema import row_fault
-from cases.sources.scripts import script_text
+from dialect_adapters.confined_scripts import ScriptRefusedError, run_confined
 from dialect_adapters.ddl import table_ddl
 from dialect_adapters.names import NameRules, check_names, table_fault
 from dialect_adapters.sqlite import script_runner
@@ -41,8 +38,6 @@ NAMES = NameRules(
 )
 _WAL_MARK = slice(18, 20)
 _DISK_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-_SCRIPT_SECONDS = 300
-_SCRIPT_BYTES = 4 * 1024**3
 _SQL_TYPES: dict[Kind, types.TypeEngine[Any]] = {
     Kind.BOOL: types.Boolean(),
     Kind.INT: types.Integer(),
@@ -212,41 +207,19 @@ def stored(value: object) -> object:
 
 
 def _run_script(target: Path, script: Path) -> None:
-    """Run one SQL script in a process of its own, which it can crash or keep busy for as long as the deadline lets it.
+    """Run one SQL script in a process of its own.
 
     Raises:
         InputError: the statement that failed, by line, or that no end was seen.
         OSError: the disk is full.
     """
-    asked = {"path": str(target), "text": script_text(script), "memory": _SCRIPT_BYTES, "seconds": _SCRIPT_SECONDS}
-    command = [sys.executable, "-I", "-S", "-B", script_runner.__file__]
-    # A group of its own: Ctrl-C reaches us, and we end it.
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
-    ) as process:
-        try:
-            out, _ = process.communicate(json.dumps(asked).encode(), timeout=_SCRIPT_SECONDS)
-        except subprocess.TimeoutExpired:
-            message, remedy = (
-                f"the script did not end within {_SCRIPT_SECONDS} s",
-                "Look for an endless statement in it",
-            )
-            raise InputError(message, file=script, remedy=remedy) from None
-        finally:  # an interrupt too
-            process.kill()
     try:
-        answer = json.loads(out)
-    except ValueError:
-        number = -process.returncode
-        ended = f"signal {number}" if number > 0 else f"code {process.returncode}"
-        late = number in (signal.SIGXCPU, signal.SIGKILL)
-        why = f"ran {_SCRIPT_SECONDS} s of processor time" if late else f"ended the process that ran it ({ended})"
-        raise InputError(f"the script {why}", file=script, remedy="Take out what does that") from None
-    if "error" in answer:
-        if answer["code"] & 0xFF in _DISK_CODES:
-            raise OSError(errno.ENOSPC, answer["error"])
-        message, remedy = f"the script failed: {answer['error']}", "Correct the statement"
-        raise InputError(message, file=script, line=answer["line"], remedy=remedy)
+        run_confined(script_runner.__file__, target, script)
+    except ScriptRefusedError as error:
+        if error.code & 0xFF in _DISK_CODES:
+            raise OSError(errno.ENOSPC, str(error)) from error
+        message, remedy = f"the script failed: {error}", "Correct the statement"
+        raise InputError(message, file=script, line=error.line, remedy=remedy) from error
 
 
 def _check_references(db: sqlite3.Connection, snapshot: Snapshot) -> None:

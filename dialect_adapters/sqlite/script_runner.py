@@ -1,24 +1,16 @@
-"""The program that runs one SQL script on one SQLite file, in a process of its own: a script can crash or hang it.
+"""What runs one SQL script on one SQLite file, in a process of its own: see `dialect_adapters.confined_program`.
 
-Runs as `python script_runner.py` with the standard library alone. It reads {"path", "text", "memory", "seconds"} (JSON)
-from standard input and writes {"error", "line", "code"} where a statement fails, else {}. It may touch no other file,
-load nothing, name no address of memory, start no process, and ends with whoever started it.
+It needs the standard library alone. A script may touch no other file, load nothing and name no address of memory.
 """
 
 from __future__ import annotations
 
-import ctypes
-import json
 import re
-import resource
-import signal
 import sqlite3
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _DENIED_FUNCTIONS = frozenset(["fts3_tokenizer", "load_extension"])
 _LEADING = re.compile(r"\A(?>\s|--[^\n]*|/\*.*?\*/)*", re.DOTALL)
 _TOKEN = re.compile(
@@ -28,36 +20,17 @@ _TOKEN = re.compile(
 _ESCAPED = re.compile(r"\\\\|\\\+[0-9a-fA-F]{6}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[0-9a-fA-F]{4}")
 
 
-def main() -> None:
-    """Run the script that standard input holds and say how it went."""
-    asked: dict[str, Any] = json.load(sys.stdin)
-    confine(int(asked["memory"]), int(asked["seconds"]))
-    json.dump(run_script(str(asked["path"]), str(asked["text"])), sys.stdout)
-
-
-def confine(memory: int, seconds: int) -> None:
-    """Give up what a script has no use for, for good."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    limits = ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0))
-    for limit, value in (*limits, (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 64)):
-        hard = resource.getrlimit(limit)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901 - a lower limit holds
-        resource.setrlimit(limit, (value, value))
-
-
-def run_script(path: str, text: str) -> dict[str, Any]:
+def run_script(asked: dict[str, Any]) -> dict[str, Any]:
     """Run a script, a statement at a time; return what failed and on which line, nothing where all went well."""
     line = 1
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+    with closing(sqlite3.connect(asked["path"], isolation_level=None)) as db:
         db.execute("PRAGMA journal_mode=OFF")
         db.execute("PRAGMA synchronous=OFF")
         # Shells from 3.50 on write control characters by this function, which an earlier library lacks.
         db.create_function("unistr", 1, unistr, deterministic=True)
         db.set_authorizer(own_file_only)
         try:
-            for statement in statements_of(text):
+            for statement in statements_of(asked["text"]):
                 code = _LEADING.sub("", statement)
                 line += statement.count("\n") - code.count("\n")
                 db.execute(code)
@@ -95,7 +68,3 @@ def own_file_only(action: int, first: str | None, second: str | None, *_: object
         return sqlite3.SQLITE_DENY
     temporary = action == sqlite3.SQLITE_ATTACH and first == ""  # a plain VACUUM works in a nameless temporary file
     return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH and not temporary else sqlite3.SQLITE_OK
-
-
-if __name__ == "__main__":
-    main()

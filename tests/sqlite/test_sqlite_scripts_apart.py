@@ -16,6 +16,7 @@ import pytest
 
 from cases.errors import InputError
 from cases.snapshot import Snapshot
+from dialect_adapters import confined_scripts
 from dialect_adapters.sqlite import load
 from dialect_adapters.sqlite.load import write_database
 
@@ -53,7 +54,7 @@ def test_what_a_script_may_not_is_an_input_error(tmp_path: Path, text: str, mess
 
 def test_an_endless_script_ends_at_the_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pack is told, and no process stays."""
-    monkeypatch.setattr(load, "_SCRIPT_SECONDS", 1)
+    monkeypatch.setattr(confined_scripts, "SCRIPT_SECONDS", 1)
     started = time.monotonic()
     with pytest.raises(InputError, match=r"the script (did not end within 1 s|ran 1 s of processor time)"):
         write_database(_snapshot(tmp_path, ENDLESS), tmp_path / "d.sqlite")
