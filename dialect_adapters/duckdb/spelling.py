@@ -20,6 +20,7 @@ class DuckdbSpelling:
     true_boolean = True
     filter_clause = True
     full_join = True
+    derived_sees_out = True
 
     def name(self, identifier: str) -> str:
         """Return an identifier in double quotes."""

@@ -27,6 +27,7 @@ class DuckdbTelling:
     ordered_lists = True
     null_words = True
     limit_in = True
+    derived_sees_out = True
     trims_letters = True
     counts_from_end = True
     moment_text = True

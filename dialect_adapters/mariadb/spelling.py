@@ -10,7 +10,7 @@ from dialect_adapters.mysql.spelling import MysqlSpelling
 
 def spelling() -> MysqlSpelling:
     """Return MariaDB's words."""
-    return MysqlSpelling("mariadb", _matching, "x'01'")
+    return MysqlSpelling("mariadb", _matching, "x'01'", derived_sees_out=False)
 
 
 def _matching(value: str, pattern: str) -> str:

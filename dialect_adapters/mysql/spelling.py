@@ -28,7 +28,12 @@ class MysqlSpelling:
     full_join = False
 
     def __init__(
-        self, dialect: str = "mysql", matching: Callable[[str, str], str] = _regexp_like, unescaped: str = "''"
+        self,
+        dialect: str = "mysql",
+        matching: Callable[[str, str], str] = _regexp_like,
+        unescaped: str = "''",
+        *,
+        derived_sees_out: bool = True,
     ) -> None:
         """Spell for one server of the family.
 
@@ -37,6 +42,7 @@ class MysqlSpelling:
         self.dialect = dialect
         self._matching = matching
         self._unescaped = unescaped
+        self.derived_sees_out = derived_sees_out
 
     def name(self, identifier: str) -> str:
         """Return an identifier in backticks."""

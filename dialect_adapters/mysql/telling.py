@@ -29,6 +29,10 @@ class MysqlTelling:
     deviations = True
     folds_all = True
 
+    def __init__(self, *, derived_sees_out: bool = True) -> None:
+        """Tell for one server of the family."""
+        self.derived_sees_out = derived_sees_out
+
     def day(self, value: str) -> str:
         """Return the day."""
         return f"CAST({value} AS DATE)"

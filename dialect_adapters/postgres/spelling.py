@@ -30,6 +30,7 @@ class PostgresSpelling:
     true_boolean = True
     filter_clause = True
     full_join = True
+    derived_sees_out = True
 
     def name(self, identifier: str) -> str:
         """Return an identifier in double quotes; the loader lower-cased every name."""

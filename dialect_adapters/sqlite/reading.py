@@ -22,10 +22,14 @@ from dialect_adapters.transpile.suspects import QUOTED_AS
 COLUMN = "column"
 OUTPUT = "output"
 OWN = "own"
+DEPTH = "depth"
+"""How many SELECTs out the source of a column lies."""
 
 
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 _PARSER: Any = SQLite.Parser
+_ROUNDS = 4
+"""After how many rounds a recursive column has every class and affinity: each round adds one at least."""
 
 
 class _Raw(SQLite):
@@ -99,7 +103,7 @@ def _query(node: exp.Expr, scope: Scope) -> tuple[ColumnFacts, ...]:
 
 
 def _with_ctes(node: exp.Expr, scope: Scope) -> Scope:
-    """Return the scope with the query's own CTEs as tables; a recursive one has the types of its first part."""
+    """Return the scope with the query's own CTEs as tables; a recursive one has the types that its rounds come to."""
     clause = node.args.get("with_")
     if clause is None:
         return Scope(scope.outer, scope.tables) if isinstance(node, exp.Select) else scope
@@ -109,7 +113,11 @@ def _with_ctes(node: exp.Expr, scope: Scope) -> Scope:
         body = cte.this
         if clause.args.get("recursive") and isinstance(body, exp.SetOperation):
             first = _query(body.left.copy(), Scope(None, tables))
-            tables[cte.alias.lower()] = _renamed(first, names)
+            for _ in range(_ROUNDS):
+                known = tables[cte.alias.lower()] = _renamed(first, names)
+                first = _query(body.copy(), Scope(None, tables))
+                if _renamed(first, names) == known:
+                    break
         columns = _query(body, Scope(None, tables))
         tables[cte.alias.lower()] = _renamed(columns, names) if names else _named_apart(body, columns)
     return Scope(scope.outer, tables)
@@ -382,6 +390,7 @@ def _column(node: exp.Column, scope: Scope) -> None:
         node.set("table", exp.to_identifier(source.name, quoted=True))
         node.set("this", exp.to_identifier(column.name, quoted=True))
         node.meta[TYPED], node.meta[COLUMN], node.meta[OWN] = column.typed, column, depth == 0
+        node.meta[DEPTH] = depth
         _keep(node, quoted)
         return
     alias = scope.aliases.get(node.name.lower()) if not node.table else None

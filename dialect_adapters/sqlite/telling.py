@@ -22,6 +22,7 @@ class SqliteTelling:
     ordered_lists = False
     null_words = True
     limit_in = True
+    derived_sees_out = True
     trims_letters = True
     counts_from_end = False
     moment_text = True

@@ -9,6 +9,7 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
+from sqlglot.optimizer.scope import traverse_scope
 
 from cases.relation import Kind
 from cases.snapshot import ColumnDef, Snapshot
@@ -17,6 +18,9 @@ from dialect_adapters.transpile.telling import Habits
 
 KIND = "kind"
 """Where a node's kind stands in its meta."""
+
+AROUND = "around"
+"""Set on a query that reads a query around it."""
 
 GROUPED = "grouped"
 """Set on an output column that an aggregate is part of."""
@@ -97,6 +101,9 @@ def read_common(sql: str, snapshot: Snapshot, habits: Habits) -> exp.Expr:
     except (SqlglotError, KeyError, AttributeError, TypeError, ValueError) as error:
         raise Refused(f"its names cannot be resolved: {str(error).splitlines()[0][:200]}") from None
     _measure(tree, habits)
+    for scope in traverse_scope(tree):
+        if scope.external_columns:
+            scope.expression.meta[AROUND] = True
     for node in tree.walk():
         node.meta.setdefault(KIND, _kind(node))
         if isinstance(node, exp.Alias) and node.find(exp.AggFunc) is not None:

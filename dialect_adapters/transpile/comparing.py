@@ -74,11 +74,7 @@ def compare(
 ) -> str:
     """Return the condition `left operator right`; where only truth counts (`positive`), unknown may become false."""
     one, other = kinds or (writer.typed(left), writer.typed(right))
-    stores = one.stores | other.stores
-    if (one.either or other.either) and stores & TEXT and stores & NUMBER:
-        raise Refused(
-            "a number and a text are compared, of which one comes from a compound query of several affinities"
-        )
+    refuse_either(one, other)
     a, b = side(writer, left, one, other), side(writer, right, other, one)
     if a.nullable == "NULL" or b.nullable == "NULL":
         return "(1 = NULL)"
@@ -89,6 +85,15 @@ def compare(
     if operator == "=" and positive and not (a.both and b.both):
         return _equal(a, b)
     return _general(operator, a, b)
+
+
+def refuse_either(one: Typed, other: Typed) -> None:
+    """Refuse a comparison of numbers and texts where SQLite may convert by either of several affinities."""
+    stores = one.stores | other.stores
+    if (one.either or other.either) and stores & TEXT and stores & NUMBER:
+        raise Refused(
+            "a number and a text are compared, of which one comes from a compound query of several affinities"
+        )
 
 
 def _folded(writer: Pen, one: Side) -> Side:

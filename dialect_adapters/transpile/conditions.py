@@ -7,6 +7,7 @@ from sqlglot import exp
 from dialect_adapters.transpile import comparing, functions, leaving
 from dialect_adapters.transpile.facts import NUMBER, TEXT, Form, Out, Refused, Typed
 from dialect_adapters.transpile.pen import Pen
+from dialect_adapters.transpile.scopes import reaches_out
 
 _SAME = (exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ)
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -89,6 +90,7 @@ def _is(writer: Pen, node: exp.Expr, *, negated: bool) -> str:
     other = node.expression
     if isinstance(other, exp.Null):
         return f"({writer.value(node.this).sql} IS {'NOT ' if negated else ''}NULL)"
+    comparing.refuse_either(writer.typed(node.this), writer.typed(other))
     one, two = (
         comparing.side(writer, x, writer.typed(x), writer.typed(y)) for x, y in ((node.this, other), (other, node.this))
     )
@@ -129,6 +131,7 @@ def _in_query(writer: Pen, left: exp.Expr, query: exp.Expr, *, negated: bool) ->
     column: exp.Expr = _leftmost(inner).expressions[0]
     column = column.this if isinstance(column, exp.Alias) else column
     one, other = writer.typed(left), writer.typed(column)
+    comparing.refuse_either(one, _joint_type(writer, inner))
     out = writer.value(left)
     form = writer.forms(inner)[0]
     word = "NOT IN" if negated else "IN"
@@ -136,6 +139,9 @@ def _in_query(writer: Pen, left: exp.Expr, query: exp.Expr, *, negated: bool) ->
     name = writer.spell.name("_v")
     plain = (out.form is Form.TEXT) == (form is Form.TEXT)
     mixed = (out.form is Form.TEXT and one.stores & NUMBER) or (form is Form.TEXT and other.stores & NUMBER)
+    kept = plain and inner.args.get("limit") is None
+    if not kept and Form.NULL not in (out.form, form) and not writer.spell.derived_sees_out and reaches_out(inner):
+        raise Refused("LIMIT in IN with columns of the query around it, which a derived table does not see")
     if plain and (not mixed or (out.form is Form.TEXT and form is Form.TEXT)):
         if inner.args.get("limit") is not None:
             text = f"SELECT * FROM ({text}) AS {name}"  # noqa: S608 (a rewritten query, run by a reader)
@@ -189,6 +195,18 @@ def _glob(writer: Pen, node: exp.Glob) -> str:
     if not isinstance(node.expression, exp.Literal):
         raise Refused("GLOB with a computed pattern")
     return writer.spell.matches(writer.text(node.this), functions.regex_of_glob(node.expression.name))
+
+
+def _joint_type(writer: Pen, query: exp.Expr) -> Typed:
+    """Return the type of a query's first column, of whatever arms it comes."""
+    if isinstance(query, exp.Subquery):
+        return _joint_type(writer, query.this)
+    if isinstance(query, exp.SetOperation):
+        one, other = _joint_type(writer, query.left), _joint_type(writer, query.right)
+        either = one.either or other.either or one.affinity is not other.affinity
+        return Typed(one.stores | other.stores, one.affinity, either=either)
+    column = query.expressions[0]
+    return writer.typed(column.this if isinstance(column, exp.Alias) else column)
 
 
 def _leftmost(query: exp.Expr) -> exp.Expr:

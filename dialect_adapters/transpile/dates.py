@@ -28,6 +28,7 @@ def _moment(writer: Pen, arguments: list[exp.Expr]) -> str:
         moment = writer.spell.moment(out.sql)
     for modifier in arguments[1:]:
         moment = _modified(writer, moment, modifier)
+        writer.spend(len(moment))
     return moment
 
 

@@ -11,6 +11,7 @@ from dialect_adapters.transpile import moments, texts
 from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.collating import lone_texts
 from dialect_adapters.transpile.common import (
+    AROUND,
     BOOL,
     DATE,
     DOUBLE,
@@ -30,6 +31,7 @@ from dialect_adapters.transpile.common import (
     number,
 )
 from dialect_adapters.transpile.facts import Refused
+from dialect_adapters.transpile.joins import full_join
 from dialect_adapters.transpile.retold_suspects import about_retold
 from dialect_adapters.transpile.telling import Habits, Telling
 from dialect_adapters.transpile.texts import counted
@@ -213,7 +215,29 @@ class Retelling:
         if isinstance(node, exp.AggFunc) and isinstance(node, _DEVIATIONS) and not self.tell.deviations:
             raise Refused("a standard deviation, which the engine does not have")
         if isinstance(node, exp.In) and not self.tell.limit_in:
-            _wrap_limit(node)
+            _wrap_limit(node, alone=not self.tell.derived_sees_out)
+
+
+def _full_joined(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
+    """Say a FULL JOIN of the first two sources by two halves, where the engine has none; another one is refused."""
+    joins = node.args.get("joins") or []
+    if hand.tell.full_join or not joins or (joins[0].side or "").upper() != "FULL":
+        return None
+    start, other, on = node.args["from_"].this, joins[0].this, joins[0].args.get("on")
+    if on is None or any(one.args["alias"].args.get("columns") for one in (start, other) if one.args.get("alias")):
+        raise Refused("FULL JOIN without ON, or of renamed columns, which the engine does not have")
+    quote = exp.to_identifier("x", quoted=True).sql(dialect=hand.tell.grammar)
+    names = [exp.to_identifier(one.alias_or_name, quoted=True).sql(dialect=hand.tell.grammar) for one in (start, other)]
+    source, whole = full_join(
+        names[0], hand.said(start), names[1], hand.said(other), hand.said(on), (quote[0], quote[-1])
+    )
+    node.args["from_"].set("this", hand.made(source.removeprefix(" FROM "), OTHER))
+    node.set("joins", joins[1:])
+    where = node.args.get("where")
+    found = hand.made(whole, BOOL)
+    both = exp.And(this=found, expression=exp.paren(where.this)) if where is not None else found
+    node.set("where", exp.Where(this=both))
+    return None
 
 
 def _ordered(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
@@ -273,11 +297,13 @@ def _deviation(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
     return found
 
 
-def _wrap_limit(node: exp.In) -> None:
-    """Put a subquery with LIMIT that IN takes into a derived table."""
+def _wrap_limit(node: exp.In, *, alone: bool) -> None:
+    """Put a subquery with LIMIT that IN takes into a derived table; `alone` says that such a table sees no other."""
     query = node.args.get("query")
     inner = query.this if isinstance(query, exp.Subquery) else query
     if isinstance(inner, exp.Query) and inner.args.get("limit") is not None:
+        if alone and inner.meta.get(AROUND):
+            raise Refused("LIMIT in IN with columns of the query around it, which a derived table does not see")
         derived = exp.select("*").from_(inner.copy().subquery("cut"))
         node.set("query", derived.subquery())
 
@@ -514,6 +540,7 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[Retelling, exp.Expr], exp.Expr | Non
     **texts.WRITERS,
     exp.Cast: _cast,
     exp.Order: _ordered,
+    exp.Select: _full_joined,
     exp.Div: _divided,
     exp.IntDiv: _divided,
     exp.Avg: _average,

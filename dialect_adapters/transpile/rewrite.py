@@ -19,6 +19,18 @@ from dialect_adapters.transpile.spelling import Spelling
 from dialect_adapters.transpile.telling import Habits, Retold, Tells
 from dialect_adapters.transpile.writing import Writer
 
+MOST_CHARACTERS = 64 * 1024
+"""The longest statement that is written: nobody reads a longer one, and servers take seconds to read it."""
+
+_COMMON = MOST_CHARACTERS // 2
+_GROWTH = 100
+"""Up to the half of that, every length is; beyond, what is a hundred times as long as the gold is refused."""
+
+
+def _most(given: int) -> int:
+    """Return how many characters may be written for so many; a statement that is long itself may double."""
+    return max(_COMMON, min(_GROWTH * given, MOST_CHARACTERS), 2 * given)
+
 
 @runtime_checkable
 class Readable(Protocol):
@@ -68,6 +80,17 @@ def rewrite(
     """
     if source.name == target.name:
         return Rewritten(sql)
+    made = _written(sql, snapshot, source, target, leave=leave, lenient=lenient)
+    if made.sql is not None and len(made.sql) > _most(len(sql)):
+        reason = f"it grows from {len(sql):,} to {len(made.sql):,} characters, as some parts are said several times"
+        return Rewritten(None, reason, made.unsaid)
+    return made
+
+
+def _written(
+    sql: str, snapshot: Snapshot, source: Adapter, target: Adapter, *, leave: frozenset[Difference], lenient: bool
+) -> Rewritten:
+    """Return a statement of one engine as another has to say it, of any length."""
     if isinstance(source, Retold):
         return _retold(sql, snapshot, source, source.habits, target, leave=leave, lenient=lenient)
     if not isinstance(source, Readable):

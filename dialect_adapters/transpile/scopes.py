@@ -53,3 +53,17 @@ def names_a_later_source(first: exp.Expr, joins: Sequence[exp.Join]) -> bool:
             if column.table.lower() in later - known and column.meta.get("own"):
                 return True
     return False
+
+
+def reaches_out(query: exp.Expr) -> bool:
+    """Return whether a query, whose columns say how many SELECTs out their source lies, reads one around it."""
+    return any(one.meta.get("depth", 0) >= _depth(one, query) for one in query.find_all(exp.Column))
+
+
+def _depth(column: exp.Expr, query: exp.Expr) -> int:
+    """Return how many SELECTs stand around a column up to this query, and itself."""
+    count, node = int(isinstance(query, exp.Select)), column.parent
+    while node is not None and node is not query:
+        count += isinstance(node, exp.Select)
+        node = node.parent
+    return count

@@ -22,6 +22,8 @@ class Spelling(Protocol):
     """Whether conditions have a type of their own, so that a number is no condition."""
     filter_clause: bool
     full_join: bool
+    derived_sees_out: bool
+    """Whether a derived table may name columns of a query around its own."""
 
     def name(self, identifier: str) -> str:
         """Return an identifier as the loader wrote it, quoted."""

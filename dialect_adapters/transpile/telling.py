@@ -54,6 +54,8 @@ class Telling(Protocol):
     """Whether NULLS FIRST and LAST can be said; else NULL is the least of all values."""
     limit_in: bool
     """Whether IN takes a subquery with LIMIT."""
+    derived_sees_out: bool
+    """Whether a derived table may name columns of a query around its own."""
     trims_letters: bool
     """Whether TRIM takes any of several letters."""
     counts_from_end: bool
