@@ -15,6 +15,7 @@ from pathlib import Path
 from cases.errors import InputError
 from cases.relation import Kind, Row
 from cases.snapshot import ColumnDef, TableDef
+from cases.sources.sqlite_bounds import Bounds
 from cases.sources.sqlite_declared import BY_TYPE, Declared, declared_kind
 from cases.sources.sqlite_keys import quoted, read_keys
 from cases.sources.sqlite_values import Storage, choose_kind, to_kind
@@ -61,11 +62,13 @@ class SqliteSource:
         kinds = [column.kind for column in definition.columns]
         names = ", ".join(quoted(column.name) for column in definition.columns)
         with closing(_open(self.path)) as connection:
+            bounds = Bounds(connection, self.path)
             try:
                 for row in connection.execute(f"SELECT {names} FROM {quoted(table)} NOT INDEXED"):  # noqa: S608
                     yield tuple([to_kind(kind, value) for kind, value in zip(kinds, row, strict=True)])
+                    bounds.restart()
             except sqlite3.Error as error:
-                raise _damaged(self.path, error) from None
+                raise _damaged(self.path, bounds.said(error)) from None
 
 
 def sqlite_content(path: Path, *, declared: bool = False) -> SqliteContent:
@@ -79,6 +82,7 @@ def sqlite_content(path: Path, *, declared: bool = False) -> SqliteContent:
     """
     digest = _check_file(path)
     with closing(_open(path)) as connection:
+        bounds = Bounds(connection, path)
         try:
             names, notes = _tables(connection)
             tables = []
@@ -87,7 +91,7 @@ def sqlite_content(path: Path, *, declared: bool = False) -> SqliteContent:
                 tables.append(table)
                 notes += dropped
         except sqlite3.Error as error:
-            raise _damaged(path, error) from None
+            raise _damaged(path, bounds.said(error)) from None
     if not tables:
         raise InputError("the SQLite file has no table", file=path, remedy="Name a file that holds data")
     defined = tuple(tables)
@@ -105,10 +109,11 @@ def sqlite_columns(path: Path) -> dict[str, tuple[SqliteColumn, ...]]:
     """
     _check_file(path)
     with closing(_open(path)) as connection:
+        bounds = Bounds(connection, path)
         try:
             return {name: _columns(connection, name) for name in _tables(connection)[0]}
         except sqlite3.Error as error:
-            raise _damaged(path, error) from None
+            raise _damaged(path, bounds.said(error)) from None
 
 
 def _columns(connection: sqlite3.Connection, table: str) -> tuple[SqliteColumn, ...]:
@@ -163,9 +168,9 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", errors="backslashreplace").replace("\0", "\\x00")
 
 
-def _damaged(path: Path, error: sqlite3.Error) -> InputError:
+def _damaged(path: Path, said: str) -> InputError:
     """Turn the library's complaint into one clear line."""
-    return InputError(f"SQLite cannot read it: {error}", file=path, remedy="Repair it or name another file")
+    return InputError(f"SQLite cannot read it: {said}", file=path, remedy="Repair it or name another file")
 
 
 def _tables(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from cases.errors import InputError
 from cases.snapshot import Snapshot
+from cases.sources.sqlite_bounds import Bounds
 from cases.sources.sqlite_keys import quoted
 from dialect_adapters.rearranged import RowOrder, rearranged_digest
 from dialect_adapters.sqlite.load import write_database
@@ -32,7 +33,12 @@ def rearranged_file(snapshot: Snapshot, order: RowOrder, seed: int, folder: Path
     try:
         write_database(snapshot, stored)
         with closing(sqlite3.connect(target, isolation_level=None)) as new:
-            _write(new, stored, order, seed)
+            bounds = Bounds(new, stored)
+            try:
+                _write(new, stored, order, seed)
+            except sqlite3.Error as error:
+                bounds.said(error)  # an interrupt goes on as one
+                raise
     except (sqlite3.Error, InputError):  # a table module, a collation or a row that this SQLite has no way to write
         target.unlink(missing_ok=True)
         return None

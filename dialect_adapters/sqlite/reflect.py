@@ -13,6 +13,7 @@ from cases.catalog import Catalog, CatalogColumn, CatalogTable
 from cases.errors import InputError
 from cases.relation import Kind, kind_of
 from cases.settings import EngineSettings
+from cases.sources.sqlite_bounds import Bounds
 
 _AFFINITIES = (
     ("INT", Kind.INT),
@@ -33,13 +34,15 @@ def read_catalog(path: Path, *, snapshot: str, database: str) -> Catalog:
         InputError: the file is damaged.
     """
     name = str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
-    try:
-        with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as db:
+    with closing(sqlite3.connect(f"file:{name}?mode=ro&immutable=1", uri=True)) as db:
+        bounds = Bounds(db, path)
+        try:
             db.text_factory = lambda raw: raw.decode(errors="replace")
-            tables = tuple(_tables(db))
+            tables = tuple(_tables(db, bounds))
             sql = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
-    except sqlite3.Error as error:
-        raise InputError(f"the database is damaged: {error}", file=snapshot, remedy="Repair the source file") from error
+        except sqlite3.Error as error:
+            message, remedy = f"the database is damaged: {bounds.said(error)}", "Repair the source file"
+            raise InputError(message, file=snapshot, remedy=remedy) from error
     return Catalog(
         dialect="sqlite",
         snapshot=snapshot,
@@ -58,7 +61,7 @@ def file_digest(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _tables(db: sqlite3.Connection) -> Iterator[CatalogTable]:
+def _tables(db: sqlite3.Connection, bounds: Bounds) -> Iterator[CatalogTable]:
     """Yield each table and view a reader can select from; a view that names what is gone is left out."""
     shadow = {str(row[1]) for row in db.execute("PRAGMA table_list") if row[2] == "shadow"}
     listed = db.execute("SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY rowid")
@@ -73,6 +76,7 @@ def _tables(db: sqlite3.Connection) -> Iterator[CatalogTable]:
                 continue
             raise
         rows = None if kind == "view" else db.execute(f"SELECT count(*) FROM {quoted}").fetchone()[0]  # noqa: S608
+        bounds.restart()
         yield CatalogTable(name=name, columns=columns, is_view=kind == "view", rows=rows)
 
 
