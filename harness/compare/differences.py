@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from cases.policy import Policy
 from cases.relation import Relation, Row
 from harness.compare.columns import compared
-from harness.compare.evidence import NOT_ALIGNED
+from harness.compare.evidence import NOT_ALIGNED, beside, left_over
 from harness.compare.joint import Table
 from harness.compare.judge import effective_order, row_judge
 from harness.compare.matching import Budget, OutOfBudgetError
@@ -44,7 +44,10 @@ def differences(
         for place in range(min(len(gold.rows), len(pred.rows))):
             yield from _told("moved", (place, place), _apart(pairs, place, place), (kept, mapping), (gold, pred))
         return
-    together, missing, extra = _aligned(pairs, rows.missing, rows.extra, len(kept))
+    _, together = beside(pairs, rows.missing, rows.extra, len(kept))
+    if not together and len(rows.missing) == len(rows.extra) == 1:
+        together = [(rows.missing[0], rows.extra[0])]
+    missing, extra = left_over(rows.missing, rows.extra, together)
     for i, k in together:
         yield from _told("differs", (i, k), _apart(pairs, i, k), (kept, mapping), (gold, pred))
     for i in missing:
@@ -95,31 +98,6 @@ def _apart(pairs: RowJudge, ours: int, theirs: int) -> list[int]:
     """Return the places of the column pairs in which two rows are not equal."""
     width = len(pairs.gold[ours])
     return [place for place in range(width) if not pairs.same(ours, theirs, (place,))]
-
-
-def _aligned(
-    pairs: RowJudge, missing: Sequence[int], extra: Sequence[int], width: int
-) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Set rows left over beside each other by the column that most of them share, each value of it standing once."""
-    best: list[tuple[int, int]] = []
-    for place in range(width):
-        ours, theirs = _once(pairs.gold, missing, place), _once(pairs.pred, extra, place)
-        found = [(i, theirs[key]) for key, i in ours.items() if key in theirs]
-        best = found if len(found) > len(best) else best
-    if not best and len(missing) == len(extra) == 1:
-        best = [(missing[0], extra[0])]
-    taken = {i for i, _ in best}, {k for _, k in best}
-    return sorted(best), [i for i in missing if i not in taken[0]], [k for k in extra if k not in taken[1]]
-
-
-def _once(rows: Sequence[tuple[Hashable, ...]], places: Sequence[int], column: int) -> dict[Hashable, int]:
-    """Return the rows by their value in a column, without values that stand more than once."""
-    found: dict[Hashable, int] = {}
-    twice: set[Hashable] = set()
-    for place in places:
-        key = rows[place][column]
-        (twice.add(key) if key in found else found.setdefault(key, place))
-    return {key: place for key, place in found.items() if key not in twice}
 
 
 def _told(

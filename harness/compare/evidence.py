@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -27,6 +27,9 @@ _LOOSER_CELLS = 60_000
 _CELLS_COMPARED = 600_000
 _NAMED = 3
 _SHOWN = 60
+Together = Sequence[tuple[int, int]]
+"""Places of gold and predicted rows that stand beside each other."""
+
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _STEPS = 100_000
 _LOOSER_STEPS = 20_000
@@ -128,9 +131,14 @@ def _reason(gold: Relation, pred: Relation, policy: Policy, found: Judgement, co
 
 
 def _columns_missing(gold: Relation, pred: Relation, policy: Policy) -> str:
-    """Name the gold columns of which the prediction has none with the same name or the same values."""
+    """Name the gold columns of which the prediction has none by name or values, or those of it that the gold lacks."""
     kept, offered = compared(gold, policy), compared(pred, policy)
-    if len(kept) <= len(offered) or len(gold.rows) * len(kept) > _CELLS_COMPARED:
+    if len(kept) < len(offered):
+        known = {gold.columns[place].name.casefold() for place in kept}
+        more = [repr(pred.columns[place].name) for place in offered if pred.columns[place].name.casefold() not in known]
+        dots = ", …" if len(more) > _NAMED else ""
+        return f"; the gold has no {', '.join(more[:_NAMED])}{dots}" if more else ""
+    if len(kept) == len(offered) or len(gold.rows) * len(kept) > _CELLS_COMPARED:
         return ""
     names = {pred.columns[place].name.casefold() for place in offered}
     held = column_edges(gold, pred, kept, policy) if gold.rows else [[] for _ in kept]
@@ -166,8 +174,9 @@ def _with_rows(gold: Relation, pred: Relation, policy: Policy, found: Judgement,
     except OutOfBudgetError:
         return replace(comparison, reason=f"{comparison.reason}; {NOT_ALIGNED}")
     in_order = rows.rule == "row_order"
-    first = _first(gold, pred, pairs, rows, kept)
-    summed = "" if in_order else _columns_said(gold, pred, pairs, rows, kept, mapping)
+    agree, together = ((), ()) if in_order else _together(pairs, rows, len(kept))
+    first = _first(gold, pred, pairs, rows, kept, together)
+    summed = _columns_said(gold, pred, pairs, rows, kept, mapping, agree, together) if together else ""
     reason = comparison.reason + _cells_said(first, gold, mapping, kept) + summed
     return replace(
         comparison,
@@ -203,9 +212,12 @@ def _likeliest(
 
 
 def _first(
-    gold: Relation, pred: Relation, pairs: RowJudge, rows: RowVerdict, kept: tuple[int, ...]
+    gold: Relation, pred: Relation, pairs: RowJudge, rows: RowVerdict, kept: tuple[int, ...], together: Together
 ) -> Difference | None:
-    """Return the first row left over, beside the leftover row of the other side most like it."""
+    """Return the first row left over beside the one it is aligned with, else the one of the other side most like it."""
+    if together:
+        index, other = together[0]
+        return Difference(index, gold.rows[index], pred.rows[other], _differing(pairs, index, other, kept))
     if rows.rule == "row_order" and rows.extra:
         index = rows.extra[0]
         ours = gold.rows[index] if index < len(gold.rows) else None
@@ -229,33 +241,96 @@ def _differing(pairs: RowJudge, ours: int, theirs: int, kept: tuple[int, ...]) -
     return tuple(column for place, column in enumerate(kept) if not pairs.same(ours, theirs, (place,)))
 
 
-def _columns_said(
-    gold: Relation, pred: Relation, pairs: RowJudge, rows: RowVerdict, kept: tuple[int, ...], mapping: Mapping
-) -> str:
-    """Say in which columns the rows left over differ, aligned by those that hold the same values; "" if unclear."""
+def _together(pairs: RowJudge, rows: RowVerdict, width: int) -> tuple[Sequence[int], Together]:
+    """Return the columns by which rows left over are set beside each other and the pairs; none where that is unclear.
+
+    They are the columns that agree as a whole, else the one column that most rows share, if that is half of them.
+    """
     missing, extra = rows.missing, rows.extra
-    if len(missing) < 2 or len(missing) != len(extra) or len(missing) * len(kept) > _CELLS_COMPARED:
-        return ""
-    agree = [
-        place
-        for place in range(len(kept))
-        if Counter(pairs.gold[i][place] for i in missing) == Counter(pairs.pred[k][place] for k in extra)
-    ]
-    ours = {tuple(pairs.gold[i][place] for place in agree): i for i in missing}
-    theirs = {tuple(pairs.pred[k][place] for place in agree): k for k in extra}
-    if not agree or len(agree) == len(kept) or len(ours) != len(missing) or ours.keys() != theirs.keys():
-        return ""
+    if min(len(missing), len(extra)) < 2 or max(len(missing), len(extra)) * width > _CELLS_COMPARED:
+        return (), ()
+    agree, together = _agreeing(pairs, missing, extra, width)
+    if not together:
+        place, together = beside(pairs, missing, extra, width)
+        agree = [place]
+    return (agree, together) if 2 * len(together) >= max(4, min(len(missing), len(extra))) else ((), ())
+
+
+def _columns_said(
+    gold: Relation,
+    pred: Relation,
+    pairs: RowJudge,
+    rows: RowVerdict,
+    kept: tuple[int, ...],
+    mapping: Mapping,
+    agree: Sequence[int],
+    together: Together,
+) -> str:
+    """Say in which columns the rows that stand beside each other differ, and how many stand alone."""
     counts: list[str] = []
     for place in range(len(kept)):
         if place in agree:
             continue
-        differing = [(i, theirs[key]) for key, i in ours.items() if not pairs.same(i, theirs[key], (place,))]
-        cells = [(gold.rows[i][kept[place]], pred.rows[k][mapping[place]]) for i, k in differing]
+        cells = [
+            (gold.rows[i][kept[place]], pred.rows[k][mapping[place]])
+            for i, k in together
+            if not pairs.same(i, k, (place,))
+        ]
         if cells:
             name = gold.columns[kept[place]].name
-            counts.append(f"{name!r} in {len(cells)} of {len(missing)}{_pattern(cells)}")
+            counts.append(f"{name!r} in {len(cells)} of {len(together)}{_pattern(cells)}")
+    alone = zip(
+        left_over(rows.missing, rows.extra, together),
+        ("missing from the prediction", "in the prediction alone"),
+        strict=True,
+    )
+    more = "".join(f"; {len(places)} more {side}" for places, side in alone if places)
     by = ", ".join(repr(gold.columns[kept[place]].name) for place in agree[:_NAMED])
-    return f"; aligned by {by}, the rows left over differ in {', '.join(counts)}" if counts else ""
+    return f"; aligned by {by}, the rows left over differ in {', '.join(counts)}{more}" if counts else ""
+
+
+def _agreeing(
+    pairs: RowJudge, missing: Sequence[int], extra: Sequence[int], width: int
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """Return the columns that hold the same values on both sides and the pairs of rows they make; none if unclear."""
+    agree = [
+        place
+        for place in range(width)
+        if Counter(pairs.gold[i][place] for i in missing) == Counter(pairs.pred[k][place] for k in extra)
+    ]
+    ours = {tuple(pairs.gold[i][place] for place in agree): i for i in missing}
+    theirs = {tuple(pairs.pred[k][place] for place in agree): k for k in extra}
+    if not agree or len(agree) == width or len(ours) != len(missing) or ours.keys() != theirs.keys():
+        return [], []
+    return agree, [(i, theirs[key]) for key, i in ours.items()]
+
+
+def beside(
+    pairs: RowJudge, missing: Sequence[int], extra: Sequence[int], width: int
+) -> tuple[int, list[tuple[int, int]]]:
+    """Return the column that most rows left over share, each value of it standing once, and the pairs it makes."""
+    best: tuple[int, list[tuple[int, int]]] = (0, [])
+    for place in range(width):
+        ours, theirs = _once(pairs.gold, missing, place), _once(pairs.pred, extra, place)
+        found = [(i, theirs[key]) for key, i in ours.items() if key in theirs]
+        best = (place, sorted(found)) if len(found) > len(best[1]) else best
+    return best
+
+
+def _once(rows: Sequence[tuple[Hashable, ...]], places: Sequence[int], column: int) -> dict[Hashable, int]:
+    """Return the rows by their value in a column, without values that stand more than once."""
+    found: dict[Hashable, int] = {}
+    twice: set[Hashable] = set()
+    for place in places:
+        key = rows[place][column]
+        (twice.add(key) if key in found else found.setdefault(key, place))
+    return {key: place for key, place in found.items() if key not in twice}
+
+
+def left_over(missing: Sequence[int], extra: Sequence[int], together: Together) -> tuple[list[int], list[int]]:
+    """Return the rows of each side that stand beside none of the other."""
+    taken = {i for i, _ in together}, {k for _, k in together}
+    return [i for i in missing if i not in taken[0]], [k for k in extra if k not in taken[1]]
 
 
 def _pattern(cells: Sequence[tuple[object, object]]) -> str:

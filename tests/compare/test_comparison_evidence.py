@@ -353,6 +353,28 @@ def test_missing_columns_are_named() -> None:
     """A column that the prediction has neither by name nor by value is said to be missing."""
     found = compare(named("id name total", (1, "a", 5)), named("who id", ("a", 1)), preset("skill"))
     assert found.reason == "the gold has 3 columns, the prediction 2; it has none like 'total'"
+    more = compare(named("id", (1,)), named("ID a b c d", (1, 2, 3, 4, 5)), Policy())
+    assert more.reason == "the gold has 1 columns, the prediction 5; the gold has no 'a', 'b', 'c', …"
+
+
+def test_rows_are_aligned_where_some_are_missing_too() -> None:
+    """With rows missing or too many, those that share a key are set beside each other and the others are counted."""
+    gold = [(n, n * 3 + 0.5, f"n{n}") for n in range(300)]
+    pred = [(n, total * 1.19, name) for n, total, name in reversed(gold[3:])] + [(999, 0.0, "z")]
+    reason = compare(named("id total name", *gold), named("id total name", *pred), preset("skill")).reason
+    assert reason.endswith(
+        "; aligned by 'id', the rows left over differ in 'total' in 297 of 297 (×1.19)"
+        "; 3 more missing from the prediction; 1 more in the prediction alone"
+    )
+    assert reason.startswith("the gold has 300 rows, the prediction 298; row 3, column 'total': 9.5 is not 11.305")
+
+
+def test_rows_that_share_no_key_are_not_aligned() -> None:
+    """A chance hit in one column is no key: half of the rows at least must have a counterpart."""
+    gold = [(n, n * 3) for n in range(10)]
+    pred = [(n + 100, n + 40) for n in range(9)]
+    reason = compare(named("a b", *gold), named("a b", *pred), Policy()).reason
+    assert "aligned" not in reason
 
 
 @pytest.mark.parametrize(
