@@ -6,7 +6,7 @@ import string
 from collections.abc import Sequence
 
 from dialect_adapters.transpile.facts import Form, Refused
-from dialect_adapters.transpile.spelling import NUMERAL, PREFIX
+from dialect_adapters.transpile.spelling import NUMERAL, PREFIX, in_letters
 
 _FIELDS = {"Y": "%Y", "m": "%m", "d": "%d", "H": "%H", "M": "%M", "S": "%S", "j": "%j", "f": "%S.%g"}
 _EXACT = "DECIMAL(38,15)"
@@ -177,12 +177,14 @@ class DuckdbSpelling:
         shape = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([ T]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?)?Z?$"
         return f"(CASE WHEN regexp_matches({value}, '{shape}') THEN TRY_CAST(RTRIM({value}, 'Z') AS TIMESTAMP) END)"
 
-    def shifted(self, moment: str, amount: str, unit: str) -> str:
+    def shifted(self, moment: str, amount: str, unit: str, *, early: bool = False) -> str:
         """Return a moved timestamp; a month too short runs over into the next, as in SQLite."""
         if unit in ("month", "year"):
             months = amount if unit == "month" else f"(12 * ({amount}))"
-            start = f"DATE_TRUNC('month', {moment})"
-            return f"({start} + TO_MONTHS(CAST({months} AS INTEGER)) + ({moment} - {start}))"
+            if early:
+                return f"({moment} + TO_MONTHS(CAST({months} AS INTEGER)))"
+            first = f"CAST(strftime({moment}, '%Y-%m-01 %H:%M:%S.%f') AS TIMESTAMP)"
+            return f"({first} + TO_MONTHS(CAST({months} AS INTEGER)) + TO_DAYS(CAST(DAY({moment}) - 1 AS INTEGER)))"
         seconds = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}[unit]
         return f"({moment} + TO_MICROSECONDS(CAST(CAST({amount} AS DOUBLE) * {seconds * 1_000_000} AS BIGINT)))"
 
@@ -206,6 +208,11 @@ class DuckdbSpelling:
         if letter not in _FIELDS:
             raise Refused(f"strftime field %{letter}")
         return f"strftime({moment}, '{_FIELDS[letter]}')"
+
+    def patterned(self, moment: str, pattern: str) -> str | None:
+        """Return a whole pattern by strftime()."""
+        letters = in_letters(pattern, _FIELDS)
+        return None if letters is None else f"strftime({moment}, '{letters}')"
 
     def julian(self, moment: str) -> str:
         """Return the Julian day number, counted from noon."""

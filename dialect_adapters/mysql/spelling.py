@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dialect_adapters.transpile.facts import Form, Refused
-from dialect_adapters.transpile.spelling import NUMERAL
+from dialect_adapters.transpile.spelling import NUMERAL, in_letters
 
 _FIELDS = {"Y": "%Y", "m": "%m", "d": "%d", "H": "%H", "M": "%i", "S": "%s", "j": "%j", "w": "%w"}
 _DAY = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
@@ -226,12 +226,14 @@ class MysqlSpelling:
         dated = self._matching(value, f"'{_ISO}'")
         return f"(CASE WHEN {dated} THEN CAST({text} AS DATETIME(6)) END)"
 
-    def shifted(self, moment: str, amount: str, unit: str) -> str:
+    def shifted(self, moment: str, amount: str, unit: str, *, early: bool = False) -> str:
         """Return a moved timestamp; a month too short runs over into the next, as in SQLite."""
         if unit in ("month", "year"):
-            start = self.started(moment, "month")
-            moved = f"DATE_ADD({start}, INTERVAL ({amount}) {unit.upper()})"
-            return f"DATE_ADD({moved}, INTERVAL TIMESTAMPDIFF(MICROSECOND, {start}, {moment}) MICROSECOND)"
+            if early:
+                return f"DATE_ADD({moment}, INTERVAL ({amount}) {unit.upper()})"
+            first = f"CAST(DATE_FORMAT({moment}, '%Y-%m-01 %H:%i:%s.%f') AS DATETIME(6))"
+            moved = f"DATE_ADD({first}, INTERVAL ({amount}) {unit.upper()})"
+            return f"DATE_ADD({moved}, INTERVAL (DAYOFMONTH({moment}) - 1) DAY)"
         if unit == "second":
             return f"DATE_ADD({moment}, INTERVAL ({amount}) SECOND)"
         seconds = {"day": 86_400, "hour": 3_600, "minute": 60}[unit]
@@ -254,6 +256,11 @@ class MysqlSpelling:
             raise Refused(f"strftime field %{letter}")
         found = special.get(letter) or f"DATE_FORMAT({moment}, '{_FIELDS[letter]}')"
         return f"({found} COLLATE utf8mb4_0900_bin)"
+
+    def patterned(self, moment: str, pattern: str) -> str | None:
+        """Return a whole pattern by DATE_FORMAT."""
+        letters = in_letters(pattern, _FIELDS)
+        return None if letters is None else f"(DATE_FORMAT({moment}, '{letters}') COLLATE utf8mb4_0900_bin)"
 
     def julian(self, moment: str) -> str:
         """Return the Julian day number, counted from noon."""

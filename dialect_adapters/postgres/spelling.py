@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dialect_adapters.transpile.facts import Form, Refused
-from dialect_adapters.transpile.spelling import NUMERAL, PREFIX
+from dialect_adapters.transpile.spelling import NUMERAL, PREFIX, in_letters
 
 _FIELDS = {
     "Y": "YYYY",
@@ -190,12 +190,12 @@ class PostgresSpelling:
         shape = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([ T]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?)?Z?$"
         return f"(CASE WHEN {value} ~ '{shape}' THEN CAST(RTRIM({value}, 'Z') AS TIMESTAMP) END)"
 
-    def shifted(self, moment: str, amount: str, unit: str) -> str:
+    def shifted(self, moment: str, amount: str, unit: str, *, early: bool = False) -> str:
         """Return a moved timestamp; a month too short runs over into the next, as in SQLite."""
-        if unit in ("month", "year"):
-            months = amount if unit == "month" else f"(12 * ({amount}))"
-            start = f"DATE_TRUNC('month', {moment})"
-            return f"({start} + ({months}) * INTERVAL '1 month' + ({moment} - {start}))"
+        if unit in ("month", "year") and not early:
+            first = f"""CAST(TO_CHAR({moment}, 'YYYY-MM-"01" HH24:MI:SS.US') AS TIMESTAMP)"""
+            days = f"(EXTRACT(DAY FROM {moment}) - 1) * INTERVAL '1 day'"
+            return f"({first} + ({amount}) * INTERVAL '1 {unit}' + {days})"
         return f"({moment} + ({amount}) * INTERVAL '1 {unit}')"
 
     def started(self, moment: str, unit: str) -> str:
@@ -218,6 +218,11 @@ class PostgresSpelling:
         if letter not in _FIELDS:
             raise Refused(f"strftime field %{letter}")
         return f"TO_CHAR({moment}, '{_FIELDS[letter]}')"
+
+    def patterned(self, moment: str, pattern: str) -> str | None:
+        """Return a whole pattern by TO_CHAR."""
+        letters = in_letters(pattern, _FIELDS)
+        return None if letters is None else f"TO_CHAR({moment}, '{letters}')"
 
     def julian(self, moment: str) -> str:
         """Return the Julian day number, counted from noon."""

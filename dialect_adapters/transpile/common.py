@@ -9,7 +9,7 @@ from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
-from sqlglot.optimizer.scope import traverse_scope
+from sqlglot.optimizer.scope import Scope, traverse_scope
 
 from cases.relation import Kind
 from cases.snapshot import ColumnDef, Snapshot
@@ -102,6 +102,7 @@ def read_common(sql: str, snapshot: Snapshot, habits: Habits) -> exp.Expr:
         raise Refused(f"its names cannot be resolved: {str(error).splitlines()[0][:200]}") from None
     _measure(tree, habits)
     for scope in traverse_scope(tree):
+        _name_apart(scope)
         if scope.external_columns:
             scope.expression.meta[AROUND] = True
     for node in tree.walk():
@@ -109,6 +110,24 @@ def read_common(sql: str, snapshot: Snapshot, habits: Habits) -> exp.Expr:
         if isinstance(node, exp.Alias) and node.find(exp.AggFunc) is not None:
             node.meta[GROUPED] = True
     return tree
+
+
+def _name_apart(scope: Scope) -> None:
+    """Give every column of a derived table a name of its own: not every engine takes one name twice.
+
+    No column can be read by such a name, and a star over it stays a star.
+    """
+    for source in scope.sources.values():
+        if not isinstance(source, Scope) or not isinstance(source.expression, exp.Query):
+            continue
+        given = source.expression.named_selects
+        first = source.expression
+        while isinstance(first, (exp.SetOperation, exp.Subquery)):
+            first = first.this
+        for place, one in enumerate(list(first.expressions)):
+            if one.alias_or_name in given[:place]:
+                inner = one.this if isinstance(one, exp.Alias) else one
+                one.replace(exp.alias_(inner, f"{one.alias_or_name}:{place}", quoted=True))
 
 
 def number(node: exp.Expr) -> str | None:

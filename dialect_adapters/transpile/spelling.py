@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 from dialect_adapters.transpile.facts import Form
@@ -12,6 +14,17 @@ NUMERAL = r"^[ \t\n\v\f\r]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t
 
 PREFIX = r"^[ \t\n\v\f\r]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 """The part of a text that SQLite computes with."""
+
+
+def in_letters(pattern: str, letters: Mapping[str, str]) -> str | None:
+    """Return a strftime pattern in an engine's own letters, None where it holds more than these and separators."""
+    parts = re.findall(r"%(.)|([-:/ .])|(.)", pattern, re.DOTALL)
+    if any(other or (field and not letters.get(field)) for field, _, other in parts):
+        return None
+    words = [letters[field] if field else mark for field, mark, _ in parts]
+    if any(one[-1] == other[0] for one, other in pairwise(words)):
+        return None  # SS behind SS would be the seconds of the day
+    return "".join(words)
 
 
 class Spelling(Protocol):
@@ -153,8 +166,11 @@ class Spelling(Protocol):
         """Return an ISO text as a timestamp, NULL where it is none."""
         ...
 
-    def shifted(self, moment: str, amount: str, unit: str) -> str:
-        """Return a timestamp moved by an amount of a unit ('year', 'month', 'day', 'hour', 'minute', 'second')."""
+    def shifted(self, moment: str, amount: str, unit: str, *, early: bool = False) -> str:
+        """Return a timestamp moved by an amount of a unit ('year', 'month', 'day', 'hour', 'minute', 'second').
+
+        `early` says that its day is one that every month has, so that none is too short.
+        """
         ...
 
     def started(self, moment: str, unit: str) -> str:
@@ -167,6 +183,10 @@ class Spelling(Protocol):
         Raises:
             Refused: a field without a counterpart.
         """
+        ...
+
+    def patterned(self, moment: str, pattern: str) -> str | None:
+        """Return a timestamp by a strftime pattern in one call, None where a field or separator needs its own."""
         ...
 
     def julian(self, moment: str) -> str:

@@ -341,6 +341,9 @@ class Writer:
 
     def date_text(self, moment: str, pattern: str) -> str:
         """Return a moment by a strftime pattern."""
+        whole = self.spell.patterned(moment, pattern)
+        if whole is not None:
+            return whole
         parts: list[str] = []
         rest = pattern
         while rest:
