@@ -74,7 +74,7 @@ class Ground:
             folder.mkdir(parents=True, exist_ok=True)
         insert = ", ".join(f"({i}, 'n{i % 7}')" for i in range(ROWS))
         self.write("pack/s.sql", f"CREATE TABLE t(a INTEGER, b VARCHAR(20)); INSERT INTO t VALUES {insert};")
-        dialects = ("sqlite", "postgres", "mysql")
+        dialects = ("sqlite", "postgres", "mysql", "mariadb", "duckdb")
         header = {
             "format": 1,
             "name": "ground",
