@@ -27,14 +27,19 @@ def main() -> None:
 
 def confine(memory: int, seconds: int) -> None:
     """Give up what a script has no use for, for good."""
-    libc = ctypes.CDLL(None)
-    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     limits = ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0))
     for limit, value in (*limits, (resource.RLIMIT_NPROC, 0), (resource.RLIMIT_NOFILE, 64)):
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)  # noqa: PLW2901 - a lower limit holds
-        resource.setrlimit(limit, (value, value))
+        try:
+            resource.setrlimit(limit, (value, value))
+        except (ValueError, OSError):
+            if sys.platform == "linux" or limit != resource.RLIMIT_AS:
+                raise  # macOS alone takes no limit below what a process has mapped
 
 
 if __name__ == "__main__":

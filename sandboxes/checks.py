@@ -45,8 +45,12 @@ def examine() -> tuple[Finding, ...]:
 def process_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
     """Return whether file-based engines and this machine's own servers can run in a jail here, and by which method."""
     from sandboxes.process.interpreter import host_interpreter
-    from sandboxes.process.jail import JailSpec, find_jailer
+    from sandboxes.process.jail import JailSpec, find_jailer, refuse_elsewhere
 
+    try:
+        refuse_elsewhere()
+    except InfrastructureError as fault:
+        return (Finding("jailed process", False, fault.message, fault.remedy, decides=True),)
     try:
         here = host_interpreter()
         jailer = find_jailer(JailSpec((str(here.program), "-c", "import sqlite3"), {}, here.paths, here.hidden))

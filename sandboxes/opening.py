@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import sys
 from typing import Protocol, runtime_checkable
 
 from cases.errors import EngineUnavailableError, InfrastructureError, InputError, SqlassayError
@@ -53,7 +54,7 @@ def open_provider(
         try:
             ensure_engine(engine, notice)
         except EngineUnavailableError as fault:
-            if recipe.host is not None:
+            if recipe.host is not None and sys.platform == "linux":
                 without = f"run {recipe.dialect} without containers: `--sandbox process`"
                 fault.remedy = f"{fault.remedy}; or {without}" if fault.remedy else without.capitalize()
             raise

@@ -42,7 +42,12 @@ def _limit_memory() -> bool:
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     lower = soft != resource.RLIM_INFINITY and soft < _MEMORY
     if not lower:
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        try:
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        except (ValueError, OSError):
+            if sys.platform == "linux":
+                raise
+            # macOS refuses any that is less than what a process has mapped, which is nearly all there is.
     return lower
 
 

@@ -101,6 +101,21 @@ class Jailer:
             os.close(fd)
 
 
+def refuse_elsewhere(*, contained: bool = True) -> None:
+    """Raise an InfrastructureError where the kernel is not Linux's, whose namespaces and limits make every jail.
+
+    `contained` says that a container can serve in a jail's place.
+    """
+    if sys.platform != "linux":
+        system = {"darwin": "macOS"}.get(sys.platform, sys.platform)
+        raise InfrastructureError(
+            f"every jail is made by Linux's kernel, and this is {system}",
+            remedy="Use an engine that runs Linux containers: `--sandbox docker`"
+            if contained
+            else "Run sqlassay in a Linux container or virtual machine",
+        )
+
+
 def find_jailer(probe: JailSpec) -> Jailer:
     """Return the first way to jail in which `probe` runs: bubblewrap, else namespaces by the standard library.
 

@@ -28,7 +28,7 @@ from sandboxes.process.clusters import prepare_cluster
 from sandboxes.process.files import files_jailer, files_plan
 from sandboxes.process.images import prepare_image
 from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.jail import REDUCED
+from sandboxes.process.jail import REDUCED, refuse_elsewhere
 from sandboxes.process.library import host_library
 from sandboxes.process.plan import Plan
 from sandboxes.process.programs import host_programs
@@ -107,6 +107,7 @@ class ProcessProvider:
             InputError: the engine runs in containers alone, its package is not installed, or it is no file's.
             InfrastructureError: no jail works here, or the server's programs are not installed.
         """
+        refuse_elsewhere(contained=recipe.library is None)
         if recipe.kind != "files":
             if self._reduced:
                 raise no_server(recipe)
