@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dialect_adapters.transpile.causes import Difference
 
+_TEXT = r"\b(?:text|character|unknown)\b"
+_NO_NUMBER_NO_TEXT = r"\b(?:boolean|date|time|timestamp|interval|uuid|jsonb?|bytea)\b"
+"""Types that are neither: what does not fit them is no matter of texts and numbers."""
+
 COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"must appear in the GROUP BY clause|subquery uses ungrouped column", Difference.BARE_COLUMN),
     (r"for SELECT DISTINCT, ORDER BY expressions must appear", Difference.DISTINCT_ORDER),
     (r"subquery in FROM must have an alias", Difference.DERIVED_TABLE),
     (r"function round\(", Difference.ROUNDING),
     (r"function (strftime|date|time|datetime|julianday|unixepoch)\(", Difference.DATE_FUNCTION),
-    (r"function (sum|avg|min|max)\(", Difference.TEXT_AND_NUMBER),
+    (rf"function (sum|avg|min|max)\({_TEXT}", Difference.TEXT_AND_NUMBER),
+    (r"function (sum|avg|min|max)\(", Difference.TYPE_ERROR),
     (
         r"function (substr|substring|length|lower|upper|trim|ltrim|rtrim|btrim|replace|left|right|abs|floor|ceil|mod"
         r"|sqrt|power|concat_ws|string_agg|position|strpos)\(.+\) does not exist",
@@ -19,8 +24,12 @@ COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"function [\w.]+\(.*\) does not exist", Difference.MISSING_FUNCTION),
     (r"operator does not exist: \w[\w ]* \|\| \w", Difference.CONCATENATION),
     (r"operator does not exist: (date|timestamp[\w ]*) [-+]", Difference.DATE_ARITHMETIC),
-    (r"operator does not exist: (?!.*\b(text|character|unknown)\b)", Difference.TYPE_ERROR),
-    (r"operator does not exist: .*\bboolean\b", Difference.TYPE_ERROR),
+    (rf"operator does not exist: (?!.*{_TEXT})", Difference.TYPE_ERROR),
+    (
+        r"(operator does not exist:|invalid input syntax for type|types|could not convert type) .*"
+        rf"{_NO_NUMBER_NO_TEXT}",
+        Difference.TYPE_ERROR,
+    ),
     (r"operator does not exist|operator is not unique|invalid input syntax for type", Difference.TEXT_AND_NUMBER),
     (r"types .* cannot be matched|could not convert type", Difference.TEXT_AND_NUMBER),
     (r"must be type boolean|is of type .* but expression|cannot cast type|could not determine", Difference.TYPE_ERROR),

@@ -1,4 +1,4 @@
-"""Shows a crosscheck in a terminal and writes its files: crosscheck.json, summary.md and junit.xml."""
+"""Shows a crosscheck in a terminal and writes its files: crosscheck.json, crosscheck.csv, summary.md and junit.xml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cases.counting import counted
-from harness.reports import crosscheck_junit
+from harness.reports import crosscheck_csv, crosscheck_junit
+from harness.reports.crosscheck_junit import cut
 from harness.reports.escape import markdown, markdown_block, markdown_code, one_line
 from harness.reports.files import base_name, write_json, write_text
 from harness.results.crosscheck import Advice, Cell, CrossCase, CrossResult, Pair, Portability
@@ -37,6 +38,7 @@ def write(found: CrossResult, folder: Path) -> tuple[Path, ...]:
     found = found.model_copy(update={"agent": base_name(found.agent), "pack": base_name(found.pack)})
     return (
         write_json(folder / "crosscheck.json", found.model_dump(mode="json")),
+        write_text(folder / "crosscheck.csv", crosscheck_csv.document(found)),
         write_text(folder / "summary.md", summary(found)),
         write_text(folder / "junit.xml", crosscheck_junit.document(found)),
     )
@@ -60,6 +62,8 @@ def render(found: CrossResult, folder: str, *, width: int, color: bool) -> str:
     if found.advice:
         heads = ("cause", "silent", "errors", "whose", "case", "what to do")
         console.print(_table("Causes, silent ones first", heads, map(_cause, found.advice)))
+        for line in _forms(found.advice):
+            console.print(Text(one_line(line)), no_wrap=True, overflow="ellipsis")
     odd = disagreeing(found)
     if odd:
         title = f"Cases that are not alike: {len(odd)} of {len(found.cases)}"
@@ -101,6 +105,12 @@ def _cause(advice: Advice) -> tuple[str, ...]:
     """Return one class's cells."""
     owners = ", ".join(f"{name} {count}" for name, count in advice.owners.items())
     return advice.cause, str(advice.silent), str(advice.errors), owners, advice.case_id, advice.advice
+
+
+def _forms(advice: Sequence[Advice]) -> list[str]:
+    """Return the statement that showed each cause, a line each; the caller cuts it to the width."""
+    shown = [f"  {one.cause}, {one.case_id} on {one.dialect}: {one.form}" for one in advice if one.form]
+    return ["Shown by, each whole in crosscheck.csv:", *shown] if shown else []
 
 
 def disagreeing(found: CrossResult) -> list[CrossCase]:
@@ -161,6 +171,7 @@ def summary(found: CrossResult) -> str:
         lines += ["", "## Causes, silent ones first", ""]
         lines += _rows(("cause", "silent", "errors", "whose", "case", "what to do"), [_cause(a) for a in found.advice])
         lines += [line for advice in found.advice for line in _example(advice)]
+        lines += ["", "The statement that showed the cause of every case and pair is in crosscheck.csv."]
     if odd:
         lines += ["", f"## Cases that are not alike ({len(odd)} of {len(found.cases)})", ""]
         lines += _rows(("case", *found.dialects, "cause"), [_odd(case) for case in odd[:_LISTED]])
@@ -188,7 +199,7 @@ def _example(advice: Advice) -> list[str]:
         "",
         f"<details><summary>{heading}: {message}</summary>",
         "",
-        markdown_block(advice.sql[:_SQL_LIMIT] or "-- nothing was run"),
+        markdown_block(cut(advice.sql, _SQL_LIMIT) or "-- nothing was run"),
         "",
         *_proof(advice),
         "</details>",
@@ -198,7 +209,7 @@ def _example(advice: Advice) -> list[str]:
 def _proof(advice: Advice) -> list[str]:
     """Return how the cause was shown, and the statement that showed it."""
     shown = [markdown(advice.probe[:_SQL_LIMIT]) + (":" if advice.form else "."), ""]
-    return shown + ([markdown_block(advice.form[:_SQL_LIMIT]), ""] if advice.form else [])
+    return shown + ([markdown_block(cut(advice.form, _SQL_LIMIT)), ""] if advice.form else [])
 
 
 def pair_text(pair: Pair) -> str:

@@ -7,6 +7,13 @@ from xml.etree import ElementTree as ET
 from harness.reports.escape import xml
 from harness.results.crosscheck import CrossCase, CrossResult, Pair
 
+_SQL_LIMIT = 2000
+
+
+def cut(sql: str, limit: int) -> str:
+    """Return a statement that fits a report, with a line where it is cut."""
+    return sql if len(sql) <= limit else f"{sql[:limit]}\n-- cut here: it is whole in crosscheck.csv"
+
 
 def document(found: CrossResult) -> str:
     """Return junit.xml."""
@@ -46,8 +53,8 @@ def _case(case: CrossCase, pair: Pair, pack: str) -> ET.Element:
         failure = ET.SubElement(
             entry, "failure", message=xml(f"{pair.agreement}:{cause}: {pair.reason}"), type=xml(pair.agreement)
         )
-        parts = [f"-- {cell.dialect}\n{(cell.sql or '')[:2000]}" for cell in case.cells]
+        parts = [f"-- {cell.dialect}\n{cut(cell.sql or '', _SQL_LIMIT)}" for cell in case.cells]
         if pair.found is not None:
-            parts.append(f"-- {pair.found.probe}\n{pair.found.form[:2000]}")
+            parts.append(f"-- {pair.found.probe}\n{cut(pair.found.form, _SQL_LIMIT)}")
         failure.text = xml("\n\n".join(parts))
     return entry

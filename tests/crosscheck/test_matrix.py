@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -67,10 +69,14 @@ def test_judged_by_any_gold():
     assert judged(gave(1), FAILED.answers, POLICY) is None
 
 
+FORM = "=SELECT n FROM t WHERE n ILIKE 'a%' AND n NOT IN (" + ", ".join(map(str, range(1000))) + ")"
+"""The statement that showed a cause: longer than a terminal is wide, and begun as a spreadsheet's formula."""
+
+
 def crossed_result() -> CrossResult:
     """Return a result with a silent difference, a failure and hostile text."""
     case = Case(id="a|<b>", question="?", snapshot="s")
-    why = Found(cause="LIKE case", owner="dialect", probe="the rewritten form agrees", explained=True)
+    why = Found(cause="LIKE case", owner="dialect", probe="the rewritten form agrees", explained=True, form=FORM)
     sides = {"sqlite": gave(1), "postgres": gave(2), "mysql": gave(failure="error: \x1b[31m & <x>")}
     one = cross_case(case, sides, {}, {("sqlite", "postgres"): why}, POLICY)
     alike = cross_case(Case(id="b", question="?", snapshot="s"), dict.fromkeys(sides, gave(1)), {}, {}, POLICY)
@@ -119,7 +125,29 @@ def test_written_files_name_no_folder_of_this_machine(tmp_path):
     """An agent given by its file is named by that file alone, and crosscheck.json reads back as it was."""
     result = crossed_result().model_copy(update={"agent": "/home/somebody/agent.py:ask"})
     files = write(result, tmp_path)
-    assert [file.name for file in files] == ["crosscheck.json", "summary.md", "junit.xml"]
+    assert [file.name for file in files] == ["crosscheck.json", "crosscheck.csv", "summary.md", "junit.xml"]
     assert all("somebody" not in file.read_text(encoding="utf-8") for file in files)
     again = CrossResult.model_validate_json(files[0].read_text(encoding="utf-8"))
     assert again == result.model_copy(update={"agent": "agent.py:ask"})
+
+
+def test_the_statement_that_showed_a_cause_is_in_every_file(tmp_path):
+    """It is whole in JSON and CSV; Markdown, JUnit and the terminal say where it is cut and where the whole is."""
+    result = crossed_result()
+    files = {file.name: file.read_text(encoding="utf-8") for file in write(result, tmp_path)}
+    assert FORM in files["crosscheck.json"]
+    rows = list(csv.DictReader(io.StringIO(files["crosscheck.csv"])))
+    assert len(rows) == 6
+    assert [row["form"] for row in rows if row["cause"] == "LIKE case"] == [f"'{FORM}"]
+    assert {(row["case_id"], row["agreement"], row["form"]) for row in rows if row["case_id"] == "b"} == {
+        ("b", "agree", "")
+    }
+    for name in ("summary.md", "junit.xml"):
+        assert FORM[:60] in files[name]
+        assert "cut here: it is whole in crosscheck.csv" in files[name]
+    for width in (80, 200):
+        lines = render(result, "out", width=width, color=False).splitlines()
+        at = lines.index("Shown by, each whole in crosscheck.csv:")
+        assert lines[at + 1].startswith("  LIKE case, a|<b> on postgres: =SELECT n FROM t")
+        assert len(lines[at + 1]) == width
+        assert lines[at + 1].endswith("…")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import shutil
 import sqlite3
@@ -161,6 +163,47 @@ def test_one_suspect_at_a_time_on_each_pair_of_engines(cli, tmp_path):
     assert form == 'SELECT (`people`.`id` DIV 2) FROM `people` WHERE (`people`.`name` <> "Bea")'
     assert any(form in one.text for one in ET.parse(tmp_path / "out" / "junit.xml").getroot().iter("failure"))
     assert "people`.`id` DIV 2" in (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
+
+
+TYPED = {
+    "bool": "SELECT name FROM people WHERE active = 1 ORDER BY id",
+    "bool_sum": "SELECT SUM(active) FROM people",
+    "substr": "SELECT substr(born, 1, 4) FROM people ORDER BY id",
+    "like": "SELECT name FROM people WHERE born LIKE '2020%' ORDER BY id",
+    "name": 'SELECT "Score" FROM people ORDER BY "Score", id LIMIT 2',
+}
+
+
+@pytest.mark.docker
+def test_what_does_not_fit_a_declared_type_is_a_type_error(cli, tmp_path):
+    """A boolean held against a number, or a date given to a text's function, is neither text nor a missing function."""
+    folder = pack(tmp_path / "pack")
+    with closing(sqlite3.connect(folder / "people.sqlite")) as connection:
+        connection.executescript(
+            "DROP TABLE people; CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, active BOOLEAN, born DATE,"
+            "Score INTEGER); INSERT INTO people VALUES (1, 'Ann', 1, '2020-01-02', NULL),"
+            "(2, 'Bea', 0, '2021-03-04', 5), (3, 'Cid', 1, '2020-05-06', 6)"
+        )
+    header = json.loads((folder / "pack.yaml").read_text(encoding="utf-8"))
+    header["snapshots"]["people"]["types"] = "declared"
+    (folder / "pack.yaml").write_text(json.dumps(header), encoding="utf-8")
+    cases = [
+        {"id": name, "question": "?", "snapshot": "people", "gold": {"sqlite": sql}} for name, sql in TYPED.items()
+    ]
+    (folder / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases), encoding="utf-8")
+    asked = ["--dialects", "sqlite,postgres", "--predict", "native", "--out", str(tmp_path / "out")]
+    ran = cli("crosscheck", str(folder), *asked)
+    assert ran.code == 0, ran.err
+    result = found(tmp_path / "out")
+    assert causes(result, "postgres") == dict.fromkeys(TYPED, ("error", "type error", "dialect")) | {
+        "name": ("error", "quoted name", "dialect"),
+    }
+    also = {case["case_id"]: case["pairs"][0]["found"]["also"] for case in result["cases"]}
+    assert also == dict.fromkeys(TYPED, []) | {"name": ["NULL order"]}
+    table = io.StringIO((tmp_path / "out" / "crosscheck.csv").read_text(encoding="utf-8"))
+    rows = {row["case_id"]: row for row in csv.DictReader(table)}
+    assert "NULLS FIRST" in rows["name"]["form"]
+    assert "Shown by, each whole in crosscheck.csv:" in ran.out
 
 
 @pytest.mark.docker
