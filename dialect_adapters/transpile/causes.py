@@ -33,6 +33,8 @@ class Difference(StrEnum):
     NOT_DECIDED = "rows not decided"
     NULL_ORDER = "NULL order"
     COLLATION = "collation"
+    TIME_ZONE = "time zone"
+    SQL_MODE = "sql_mode"
     MIXED_COLUMN = "mixed column as text"
     AGGREGATE_ORDER = "order inside an aggregate"
     DISTINCT_ORDER = "DISTINCT ORDER BY"

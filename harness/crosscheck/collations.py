@@ -1,9 +1,9 @@
-"""Ask an engine under its other collation too: where that alone decides the rows, they differ by the collation."""
+"""Ask an engine under other settings too: where one of them alone decides the rows, it is the cause."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cases.case import Case
@@ -37,11 +37,61 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What the other collation shows of a case: the cause, and the answer that counts where it is another one."""
+    """What the other setting shows of a case: the cause, and the answer that counts where it is another one."""
 
     at: int
     found: Found
     answer: Answered | None = None
+
+
+def by_settings(
+    line: Line, first: Line, pairs: Sequence[Pair], pack: Pack, opened: Opened, *, golds: bool
+) -> tuple[list[Other], list[str]]:
+    """Return the cases whose rows on this engine are decided by one of its settings, and what could not be asked.
+
+    After the collation, what is still unexplained is asked for under the time zone and the sql_mode that the first
+    engine was given, and under code points where the pack names a locale: one setting at a time.
+    """
+    shown, problems = by_collation(line, pairs, pack, opened, golds=golds)
+    for cause in (Difference.TIME_ZONE, Difference.SQL_MODE, Difference.COLLATION):
+        known = {one.at for one in shown}
+        changes = {one.id: _changed(cause, one, line, first) for one in pack.snapshots}
+        places = [
+            at
+            for at, pair in enumerate(pairs)
+            if at not in known and pair.agreed in ("silent", "error") and _open(pair) and changes[pair.case.snapshot]
+        ]
+        try:
+            told = "; ".join(sorted({_said(changes[pairs[at].case.snapshot]) for at in places}))
+            there = _under(pack, line, pairs, places, changes)
+            for one in _asked(line, pairs, places, there, opened, golds=golds):
+                shown.append(Other(one.at, _found(cause, f"the same text agrees under {told}")))
+        except InputError as error:
+            problems.append(f"{line.dialect}: {told} could not be asked: {error}")
+    return shown, problems
+
+
+def _changed(cause: Difference, snapshot: Snapshot, line: Line, first: Line) -> dict[str, str | None]:
+    """Return the one setting to ask under, as the first engine has it; empty where there is nothing to try."""
+    held = next((one.settings for one in line.bench.image.catalogs if one.snapshot == snapshot.id), None)
+    asked, home = snapshot.settings_for(line.dialect), snapshot.settings_for(first.dialect)
+    if held is None:
+        return {}
+    if cause is Difference.TIME_ZONE:
+        other = home.time_zone or _UTC
+        return {"time_zone": other} if held.time_zone is not None and (asked.time_zone or _UTC) != other else {}
+    if cause is Difference.SQL_MODE:
+        return {"sql_mode": home.sql_mode} if held.sql_mode is not None and asked.sql_mode != home.sql_mode else {}
+    named = asked.collation not in (None, BINARY, DEFAULT)
+    return {"collation": BINARY} if named and not isinstance(line.adapter, Folding) else {}
+
+
+_UTC = "UTC"
+
+
+def _said(changed: Mapping[str, str | None]) -> str:
+    """Return a setting in words."""
+    return ", ".join(f"{name} {value or 'of the server'}".replace("_zone", " zone") for name, value in changed.items())
 
 
 def by_collation(
@@ -60,7 +110,7 @@ def by_collation(
     open_ones = [
         at
         for at, pair in enumerate(pairs)
-        if pair.agreed == "silent" and not (pair.found and pair.found.explained) and pair.case.snapshot not in bytewise
+        if pair.agreed == "silent" and _open(pair) and pair.case.snapshot not in bytewise
     ]
     agreeing = [
         at
@@ -70,47 +120,61 @@ def by_collation(
     shown: list[Other] = []
     problems: list[str] = []
     for places, collation in ((open_ones, BINARY), (agreeing, DEFAULT)):
+        changed = {one.id: {"collation": collation} for one in pack.snapshots}
         try:
-            shown += _asked(line, pairs, places, _under(pack, line, pairs, places, collation), opened, golds=golds)
+            shown += _asked(line, pairs, places, _under(pack, line, pairs, places, changed), opened, golds=golds)
         except InputError as error:
             problems.append(f"{line.dialect}: its {collation} collation could not be asked: {error}")
     return shown, problems
 
 
+def _open(pair: Pair) -> bool:
+    """Return whether a pair's cause is still to be found; another order of rows is no tie where a setting flips it."""
+    return pair.found is None or not pair.found.explained or pair.found.cause == Difference.TIE_ORDER.value
+
+
 def _asked(
     line: Line, pairs: Sequence[Pair], places: Sequence[int], pack: Pack, opened: Opened, *, golds: bool
 ) -> Iterator[Other]:
-    """Yield the cases whose rows are others under the other collation."""
+    """Yield the cases whose rows are others under the other settings."""
     if not places:
         return
     there = opened(line, pack)
     tasks = [(pairs[at].case, text) for at in places for text in pairs[at].other.given.texts]
-    ran = iter(there.answers(tasks, "the other collation", trusted=golds))
+    ran = iter(there.answers(tasks, "the other settings", trusted=golds))
     for at in places:
         pair = pairs[at]
         answer = Answered(pair.other.given, tuple(next(ran) for _ in pair.other.given.texts))
         word = agreement(pair.first, answer, pair.policy)[0]
-        if pair.agreed == "silent" and word == "agree":
-            yield Other(at, _found("the same text agrees under a collation that compares code points"))
+        if pair.agreed in ("silent", "error") and word == "agree":
+            yield Other(
+                at, _found(Difference.COLLATION, "the same text agrees under a collation that compares code points")
+            )
         elif pair.agreed == "agree" and word == "silent":
             probe = "under the engine's own collation the same text gives other rows, under the pack's it agrees"
-            yield Other(at, _found(probe), answer)
+            yield Other(at, _found(Difference.COLLATION, probe), answer)
 
 
-def _found(probe: str) -> Found:
+def _found(cause: Difference, probe: str) -> Found:
     """Return the cause with what shows it."""
-    return Found(cause=Difference.COLLATION.value, owner="dialect", probe=probe, explained=True)
+    return Found(cause=cause.value, owner="dialect", probe=probe, explained=True)
 
 
-def _under(pack: Pack, line: Line, pairs: Sequence[Pair], places: Sequence[int], collation: str) -> Pack:
-    """Return the pack with the snapshots of these cases alone, under another collation on this engine."""
+def _under(
+    pack: Pack,
+    line: Line,
+    pairs: Sequence[Pair],
+    places: Sequence[int],
+    changed: Mapping[str, Mapping[str, str | None]],
+) -> Pack:
+    """Return the pack with the snapshots of these cases alone, under other settings on this engine."""
     needed = {pairs[at].case.snapshot for at in places}
-    snapshots = [_collated(one, line.dialect, collation) for one in pack.snapshots if one.id in needed]
+    snapshots = [_set(one, line.dialect, changed[one.id]) for one in pack.snapshots if one.id in needed]
     return replace(pack, snapshots=tuple(snapshots))
 
 
-def _collated(snapshot: Snapshot, dialect: str, collation: str) -> Snapshot:
-    """Return a snapshot under another collation, which is another snapshot."""
-    settings = snapshot.settings_for(dialect).model_copy(update={"collation": collation})
-    digest = hashlib.sha256(f"{snapshot.digest} {dialect} {collation}".encode()).hexdigest()
+def _set(snapshot: Snapshot, dialect: str, changed: Mapping[str, str | None]) -> Snapshot:
+    """Return a snapshot under other settings, which is another snapshot."""
+    settings = snapshot.settings_for(dialect).model_copy(update=dict(changed))
+    digest = hashlib.sha256(f"{snapshot.digest} {dialect} {sorted(changed.items())}".encode()).hexdigest()
     return replace(snapshot, digest=digest, settings={**snapshot.settings, dialect: settings})

@@ -36,7 +36,7 @@ _BY_GUARD = {
 }
 REPAIRED = frozenset(Difference) - {
     Difference.TIE_ORDER, Difference.COLLATION, Difference.AGGREGATE_ORDER, Difference.SINGLE_PRECISION,
-    Difference.DISTINCT_ORDER,
+    Difference.DISTINCT_ORDER, Difference.TIME_ZONE, Difference.SQL_MODE,
 }  # fmt: skip
 """What a rewrite repairs where it writes a part; the others lie in the rows, or in how they are compared."""
 

@@ -18,7 +18,7 @@ from cases.policy import Policy
 from cases.presets import case_policy
 from cases.verdicts import ExitCode, worst
 from harness.crosscheck.classify import classify
-from harness.crosscheck.collations import Pair, by_collation
+from harness.crosscheck.collations import Pair, by_settings
 from harness.crosscheck.lines import Line
 from harness.crosscheck.matrix import agreement, cross_case, judged
 from harness.crosscheck.probing import Apart, Asked, Doubt, clues, clues_apart
@@ -84,7 +84,7 @@ def crosscheck(wanted: Wanted, pack: Pack, screen: Screen) -> CrossResult:
         ]
         sides = _sides(wanted, lines, cases, part)
         causes = _causes(wanted, lines, cases, sides, policies, part)
-        unasked = _collations(wanted, lines, cases, sides, policies, causes, part, screen, stack)
+        unasked = _other_settings(wanted, lines, cases, sides, policies, causes, part, screen, stack)
         traces = [f"{line.dialect}: {trace}" for line in lines for trace in _settled(line)]
     found = [
         _without_personal_data(
@@ -116,7 +116,7 @@ def _without_personal_data(case: Case, found: CrossCase, answers: Sequence[GoldA
     return found if masks is None else CrossCase.model_validate(masks.value(found.model_dump(mode="json")))
 
 
-def _collations(
+def _other_settings(
     wanted: Wanted,
     lines: Sequence[Line],
     cases: Sequence[Case],
@@ -127,7 +127,7 @@ def _collations(
     screen: Screen,
     stack: ExitStack,
 ) -> list[str]:
-    """Ask engines under their other collation too, add what that shows, and return what could not be asked."""
+    """Ask engines under their other settings too, add what that shows, and return what could not be asked."""
 
     def opened(line: Line, pack: Pack) -> Line:
         """Bring up the same engine over other snapshots."""
@@ -149,7 +149,7 @@ def _collations(
             )
             for at, case in enumerate(cases)
         ]
-        shown, problems = by_collation(line, pairs, pack, opened, golds=wanted.golds)
+        shown, problems = by_settings(line, source, pairs, pack, opened, golds=wanted.golds)
         unasked += problems
         for told in shown:
             causes[told.at][key] = told.found

@@ -125,6 +125,8 @@ _ADVICE: dict[Difference, str] = {
     Difference.NOT_DECIDED: "Give LIMIT an ORDER BY that decides, and let a subquery give one row.",
     Difference.NULL_ORDER: "Say where NULLs come: ORDER BY x IS NULL, x.",
     Difference.COLLATION: "Name the collation, or fold case, where texts are sorted or compared.",
+    Difference.TIME_ZONE: "Say the zone: AT TIME ZONE or CONVERT_TZ, or set both servers to one.",
+    Difference.SQL_MODE: "The server's sql_mode decides: set it alike, or write what no mode changes.",
     Difference.MIXED_COLUMN: "The column holds numbers and texts: clean the data, or compare it as text.",
     Difference.AGGREGATE_ORDER: "Say the order inside the call: an ordered subquery does not order an aggregate.",
     Difference.DISTINCT_ORDER: "Select what ORDER BY names, or group instead of DISTINCT.",

@@ -1,4 +1,4 @@
-"""An engine that compares without case is asked under its other collation too, and the rows say so."""
+"""An engine is asked under its other collation, and under the first engine's settings, too; the rows name the cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cases.presets import preset
 from cases.relation import Column, Kind, Relation
 from cases.settings import EngineSettings
 from cases.snapshot import Snapshot
-from harness.crosscheck.collations import Pair, by_collation
+from harness.crosscheck.collations import Pair, by_collation, by_settings
 from harness.crosscheck.lines import Line
 from harness.crosscheck.statements import Answered, Given
 from harness.results.crosscheck import Found
@@ -97,3 +97,94 @@ def test_nothing_is_asked_where_nothing_is_open() -> None:
     ):
         assert by_collation(engine.line(), [pair], PACK, engine.opened, golds=True) == ([], [])
         assert engine.asked is None
+
+
+BERLIN = EngineSettings(collation="utf8mb4_bin", time_zone="Europe/Berlin", sql_mode="PIPES_AS_CONCAT")
+HELD = {
+    "mysql": EngineSettings(collation="utf8mb4_bin", time_zone="UTC", sql_mode="STRICT_TRANS_TABLES"),
+    "postgres": EngineSettings(collation="C.UTF-8", time_zone="UTC"),
+    "sqlite": EngineSettings(collation="BINARY"),
+}
+
+
+@dataclass
+class _Server:
+    """Answers with 1, as the first engine does, where `field` is set to `value`, and with 2 elsewhere."""
+
+    dialect: str
+    field: str
+    value: str | None
+    tried: list[tuple[str | None, str | None, str | None]]
+
+    def line(self) -> Line:
+        adapter = SimpleNamespace(folds_text=True) if self.dialect == "mysql" else SimpleNamespace()
+        catalog = SimpleNamespace(snapshot="s", settings=HELD[self.dialect])
+        bench = SimpleNamespace(image=SimpleNamespace(catalogs=[catalog]))
+        return cast(Line, SimpleNamespace(adapter=adapter, bench=bench, dialect=self.dialect))
+
+    def opened(self, _: Line, pack: Pack) -> Line:
+        settings = pack.snapshots[0].settings_for(self.dialect)
+        self.tried.append((settings.collation, settings.sql_mode, settings.time_zone))
+        answer = _answered(1 if getattr(settings, self.field) == self.value else 2).answers[0]
+        return cast(Line, SimpleNamespace(answers=lambda tasks, *_, **__: [answer] * len(tasks)))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "asked", "home", "field", "value", "cause"),
+    [
+        ("mysql", BERLIN, None, "time_zone", "UTC", "time zone"),
+        ("mysql", None, BERLIN, "time_zone", "Europe/Berlin", "time zone"),
+        ("postgres", None, BERLIN, "time_zone", "Europe/Berlin", "time zone"),
+        ("mysql", BERLIN, None, "sql_mode", None, "sql_mode"),
+        ("mysql", None, BERLIN, "sql_mode", "PIPES_AS_CONCAT", "sql_mode"),
+        ("postgres", EngineSettings(collation="en_US.utf8"), None, "collation", "binary", "collation"),
+        ("mysql", BERLIN, None, "version", "nothing sets it", None),  # no setting flips it: it stays unexplained
+    ],
+)
+@pytest.mark.parametrize("agreed", ["silent", "error"])
+def test_the_one_setting_that_decides_is_the_cause(
+    dialect: str,
+    asked: EngineSettings | None,
+    home: EngineSettings | None,
+    field: str,
+    value: str | None,
+    cause: str | None,
+    agreed: str,
+) -> None:
+    """An engine that agrees once one setting is the first engine's differs by that setting, and by no other."""
+    given = {name: one for name, one in ((dialect, asked), ("first", home)) if one is not None}
+    pack = replace(PACK, snapshots=(Snapshot("s", "s", "0", settings=given),))
+    first = cast(Line, SimpleNamespace(dialect="first"))
+    server = _Server(dialect, field, value, [])
+    pair = Pair(CASE, _answered(1), _answered(2), POLICY, agreed, None)
+    shown, problems = by_settings(server.line(), first, [pair], pack, server.opened, golds=True)
+    assert problems == []
+    assert [one.found.cause for one in shown] == ([] if cause is None else [cause])
+    assert all(one.found.explained and "agrees under" in one.found.probe for one in shown)
+
+
+def test_another_order_of_rows_is_no_tie_where_a_locale_makes_it() -> None:
+    """What only a comparison without order showed is asked for under code points, which says more."""
+    tie = Found(cause="tie order", owner="dialect", probe="p", explained=True)
+    given = {"postgres": EngineSettings(collation="en_US.utf8")}
+    pack = replace(PACK, snapshots=(Snapshot("s", "s", "0", settings=given),))
+    first = cast(Line, SimpleNamespace(dialect="first"))
+    for value, causes in (("binary", ["collation"]), ("nothing sets it", [])):
+        server = _Server("postgres", "collation", value, [])
+        pair = Pair(CASE, _answered(1), _answered(2), POLICY, "silent", tie)
+        shown, _ = by_settings(server.line(), first, [pair], pack, server.opened, golds=True)
+        assert [one.found.cause for one in shown] == causes
+        assert len(server.tried) == 1
+
+
+@pytest.mark.parametrize("dialect", ["mysql", "postgres", "sqlite"])
+def test_settings_that_are_alike_or_not_to_be_had_are_not_tried(dialect: str) -> None:
+    """Where the pack says nothing, or an engine has no such setting, no server is brought up."""
+    home = BERLIN if dialect == "sqlite" else EngineSettings(sql_mode="PIPES_AS_CONCAT")
+    given = {} if dialect == "mysql" else {"first": home}
+    pack = replace(PACK, snapshots=(Snapshot("s", "s", "0", settings=given),))
+    server = _Server(dialect, "version", "", [])
+    pair = Pair(CASE, _answered(1), _answered(2), POLICY, "silent", None)
+    first = cast(Line, SimpleNamespace(dialect="first"))
+    assert by_settings(server.line(), first, [pair], pack, server.opened, golds=True) == ([], [])
+    assert server.tried == []

@@ -206,6 +206,51 @@ def test_what_does_not_fit_a_declared_type_is_a_type_error(cli, tmp_path):
     assert "Shown by, each whole in crosscheck.csv:" in ran.out
 
 
+SETTINGS = """
+format: 1
+name: set
+snapshots:
+  s:
+    scripts: {mysql: s.sql, mariadb: s.sql, postgres: s.sql}
+    settings:
+      mysql: {sql_mode: PIPES_AS_CONCAT, collation: binary}
+      mariadb: {time_zone: Europe/Berlin, collation: binary}
+      postgres: {collation: en_US.utf8}
+cases:
+  - {id: zone, question: z, snapshot: s, gold: {mysql: SELECT FROM_UNIXTIME(1000000000)}}
+  - {id: pipes, question: p, snapshot: s, gold: {mysql: "SELECT 'a' || 'b'"}}
+  - {id: sorted, question: s, snapshot: s, gold: {mysql: SELECT s FROM t ORDER BY s}}
+  - {id: above, question: a, snapshot: s, gold: {mysql: SELECT COUNT(*) FROM t WHERE s > 'Z'}}
+"""
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_setting_of_a_server_that_decides_is_the_cause(cli, tmp_path):
+    """A zone, an sql_mode and a locale that a pack names are causes of their own, each shown on a real server."""
+    (tmp_path / "pack.yaml").write_text(SETTINGS, encoding="utf-8")
+    script = (
+        "CREATE TABLE t (id int PRIMARY KEY, s varchar(9)); INSERT INTO t VALUES (1, 'high'), (2, 'High'), (3, 'Z');"
+    )
+    (tmp_path / "s.sql").write_text(script, encoding="utf-8")
+    asked = ["--dialects", "mysql,mariadb,postgres", "--predict", "native", "--out", str(tmp_path / "out")]
+    ran = cli("crosscheck", str(tmp_path), *asked)
+    assert ran.code == 0, ran.err
+    result = found(tmp_path / "out")
+    shown = {
+        (case["case_id"], pair["other"]): (pair["found"]["cause"], pair["found"]["probe"])
+        for case in result["cases"]
+        for pair in case["pairs"]
+        if pair["one"] == "mysql" and pair["found"] is not None
+    }
+    assert shown["zone", "mariadb"] == ("time zone", "the same text agrees under time zone UTC")
+    assert shown["pipes", "mariadb"] == ("sql_mode", "the same text agrees under sql_mode PIPES_AS_CONCAT")
+    for name in ("sorted", "above"):
+        assert shown[name, "postgres"] == ("collation", "the same text agrees under collation binary")
+    assert result["engine_settings"]["postgres"].startswith("collation en_US.utf8")
+    assert "time zone Europe/Berlin" in result["engine_settings"]["mariadb"]
+
+
 @pytest.mark.docker
 def test_rewritten_gold_and_an_agent_for_each_dialect(cli, tmp_path):
     """Rewritten gold is alike but for what its text does not decide; an agent's wrong dialect is the agent's."""
