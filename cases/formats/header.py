@@ -58,7 +58,8 @@ class SnapshotModel(BaseModel):
     def _whole(self) -> SnapshotModel:
         """Refuse a snapshot without content or with two sources of tables."""
         if (self.schema_file is None) != (self.data is None):
-            raise ValueError("schema and data belong together")
+            made = "; `sqlassay snapshot build --from FOLDER --out DIR` writes the schema of CSV or Parquet files"
+            raise ValueError(f"schema and data belong together{made if self.schema_file is None else ''}")
         if self.schema_file is not None and self.sqlite is not None:
             raise ValueError("a snapshot has schema and data, or sqlite, not both")
         if self.types == "declared" and self.sqlite is None:

@@ -16,7 +16,7 @@ from cases.counting import counted
     "--from",
     "source",
     metavar="SOURCE",
-    help="The data: a live database's URI, a SQLite or DuckDB file, a dump, a folder of CSV or Parquet files. "
+    help="The data: a live database's URI, a SQLite or DuckDB file, a dump, a CSV or Parquet file or a folder of them. "
     "Without it an example is written.",
 )
 @click.option("--questions", type=click.Path(path_type=Path), metavar="FILE", help="Questions with their gold SQL.")

@@ -16,7 +16,7 @@ def command() -> None:
 
 @command.command("build")
 @click.argument("pack", required=False)
-@click.option("--from", "uri", metavar="URI", help="Take a live database as the data of a new pack instead.")
+@click.option("--from", "uri", metavar="SOURCE", help="Take a person's data into a new pack instead.")
 @click.option("--tables", metavar="A,B", help="With --from: these tables only.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="With --from: the new pack's folder.")
 @click.option("--dialect", default="sqlite", show_default=True, help="Engine to build for.")
@@ -35,7 +35,8 @@ def build(pack: str | None, uri: str | None, tables: str | None, out: Path | Non
     """Build the snapshot image of PACK for one dialect; nothing happens where it is up to date.
 
     With --from, a database becomes the data of a new pack in --out DIR: a live one (postgresql://USER@HOST/DATABASE or
-    mysql://USER@HOST/DATABASE, read once, in one read-only transaction), a SQLite file, or a dump.
+    mysql://USER@HOST/DATABASE, read once, in one read-only transaction), a SQLite or DuckDB file, a CSV, TSV or
+    Parquet file or a folder of them, or a dump.
     """
     if uri is not None:
         return _take(uri, tables, out, pack)

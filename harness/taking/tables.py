@@ -56,13 +56,15 @@ class _Read:
 
 
 class TableFolder:
-    """Takes a folder with a file for each table."""
+    """Takes a folder with a file for each table, or one such file."""
 
-    name = "a folder of CSV, TSV or Parquet files, one a table"
+    name = "a CSV, TSV or Parquet file, or a folder of them, one a table"
 
     def recognises(self, source: str) -> bool:
-        """Return whether it is a folder with such a file, and no pack."""
+        """Return whether it is such a file, or a folder with one and no pack."""
         folder = Path(source)
+        if asks(folder.is_file):
+            return _is_table(folder)
         return asks(folder.is_dir) and not asks((folder / "pack.yaml").exists) and bool(_files(folder))
 
     def speaks(self, source: str) -> str:  # noqa: ARG002 (the contract's)
@@ -127,9 +129,15 @@ class DuckdbFile:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the tables' files of a folder, by name."""
-    found = (file for file in folder.iterdir() if file.suffix.lower() in (*_CSV, *_PARQUET))
-    return sorted(file for file in found if file.is_file())
+    """Return the tables' files of a folder, by name, or the one file that is meant."""
+    if folder.is_file():
+        return [folder]
+    return sorted(file for file in folder.iterdir() if _is_table(file) and file.is_file())
+
+
+def _is_table(file: Path) -> bool:
+    """Return whether a file's name says that it holds a table."""
+    return file.suffix.lower() in (*_CSV, *_PARQUET)
 
 
 def _chosen(wanted: Sequence[str], names: Sequence[str]) -> Sequence[str]:

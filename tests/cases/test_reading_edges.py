@@ -39,6 +39,10 @@ def _refused(path: Path, said: str, **more: str) -> None:
         ("  m: {scripts: 5}\n" + CASE, "p.yaml:4:snapshots.m.scripts"),
         ("  m: {schema: s, data: d, sqlite: x}\n" + CASE, "schema and data, or sqlite, not both"),
         ("  m: {schema: s}\n" + CASE, "schema and data belong together"),
+        (
+            "  m: {data: d}\n" + CASE,
+            "belong together; `sqlassay snapshot build --from FOLDER --out DIR` writes the sch",
+        ),
         ("  m: {sqlite: x.db}\n" + CASE.replace("{sqlite: SELECT 1}", "SELECT 1"), "gold"),
         ("  m: {sqlite: x.db}\ncases: [empty.jsonl]\n", "the pack has no case"),
         ("  m: {sqlite: x.db}\ncases: [one.yaml]\n", "one.yaml:1: a case file is a list of cases"),

@@ -175,8 +175,10 @@ def test_a_duckdb_file_and_parquet_are_taken_with_their_types(tmp_path: Path) ->
     assert content(tmp_path / "whole") == [(b"\0\xff", "[1, 2]")]
     write_plan(plan_pack(str(tmp_path / "shop.duckdb")), tmp_path / "a", tables=("sales",))
     write_plan(plan_pack(str(tmp_path / "files")), tmp_path / "b")
+    write_plan(plan_pack(str(tmp_path / "files" / "sales.parquet")), tmp_path / "c")
     assert content(tmp_path / "a") == ROWS
     assert content(tmp_path / "b") == ROWS
+    assert content(tmp_path / "c") == ROWS
 
 
 def test_a_folder_of_csv_is_taken_by_what_its_columns_spell(tmp_path: Path) -> None:
@@ -193,6 +195,8 @@ def test_a_folder_of_csv_is_taken_by_what_its_columns_spell(tmp_path: Path) -> N
         (1, Decimal("1.50"), date(2026, 1, 31), True, "007", moment),
         (2, Decimal("-7"), None, False, "8", None),
     ]
+    write_plan(plan_pack(str(tmp_path / "files" / "sales.csv")), tmp_path / "one")
+    assert content(tmp_path / "one") == content(tmp_path / "new")
     (tmp_path / "files" / "sales.tsv").write_text("id\n1\n")
     with pytest.raises(InputError, match="two files of table 'sales'"):
         write_plan(plan_pack(str(tmp_path / "files")), tmp_path / "other")
