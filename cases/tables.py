@@ -18,6 +18,7 @@ from cases.errors import InputError
 from cases.extras import install_line
 from cases.paths import asks
 from cases.reading import MAX_DOCUMENT, element_lines, json_records, parse_json, read_bytes, starts_with, to_text
+from cases.sources.packing import unpacked
 
 DELIMITED = (".csv", ".tsv", ".tab")
 JSON = (".json", ".jsonl", ".ndjson")
@@ -119,7 +120,7 @@ def _cell(value: Any, *, exact: bool) -> Any:
 
 def _delimited(path: Path, *, exact: bool) -> Table:
     """Return a delimited file's table, its separator found by the header."""
-    data = read_bytes(path)
+    data = unpacked(read_bytes(path), path)
     if data.startswith(_UTF16):
         try:
             text = data.decode("utf-16")

@@ -78,12 +78,12 @@ class TableFolder:
             InputError: a malformed file, two files of one table, or a table that is not there.
         """
         files = _files(Path(source))
-        names = [file.stem for file in files]
+        names = [_table_name(file) for file in files]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InputError(f"two files of table '{twice}'", file=source, remedy="Keep one file for each table")
-        chosen = [file for file in files if file.stem in _chosen(tables, names)]
-        read = [_of_csv(file) if file.suffix.lower() in _CSV else _of_parquet(file) for file in chosen]
+        chosen = [file for file in files if _table_name(file) in _chosen(tables, names)]
+        read = [_of_csv(file) if _form(file) in _CSV else _of_parquet(file) for file in chosen]
         return _written(_whole(read), folder, "sqlite")
 
 
@@ -137,7 +137,18 @@ def _files(folder: Path) -> list[Path]:
 
 def _is_table(file: Path) -> bool:
     """Return whether a file's name says that it holds a table."""
-    return file.suffix.lower() in (*_CSV, *_PARQUET)
+    return _form(file) in (*_CSV, *_PARQUET)
+
+
+def _form(file: Path) -> str:
+    """Return what kind of table a file's name says it holds; text may be packed."""
+    inner = Path(file.stem).suffix.lower()
+    return inner if file.suffix.lower() == ".gz" and inner in _CSV else file.suffix.lower()
+
+
+def _table_name(file: Path) -> str:
+    """Return the name of a file's table."""
+    return file.stem if _form(file) == file.suffix.lower() else Path(file.stem).stem
 
 
 def _chosen(wanted: Sequence[str], names: Sequence[str]) -> Sequence[str]:
@@ -183,8 +194,8 @@ def _of_csv(file: Path) -> _Read:
         fields.append(cells if kept is not Kind.BOOL else [None if cell is None else cell.lower() for cell in cells])
         told.append(f"{name} {kept}")
     rows = list(zip(*fields, strict=True)) if fields else []
-    definition = TableDef(file.stem, tuple(columns))
-    return _Read((definition,), {file.stem: lambda: rows}, (f"{file.name}: {', '.join(told)}",))
+    definition = TableDef(_table_name(file), tuple(columns))
+    return _Read((definition,), {_table_name(file): lambda: rows}, (f"{file.name}: {', '.join(told)}",))
 
 
 def _column(name: str, kind: Kind, values: Sequence[object]) -> tuple[ColumnDef, Kind]:
@@ -208,11 +219,11 @@ def _of_parquet(file: Path) -> _Read:
     def rows() -> Iterator[tuple[str | None, ...]]:
         """Yield the file's rows, over a connection of their own."""
         with _duckdb(file, ":memory:") as connection:
-            yield from _asked(connection, file.stem, source, file).rows[file.stem]()
+            yield from _asked(connection, _table_name(file), source, file).rows[_table_name(file)]()
 
     with _duckdb(file, ":memory:") as connection:
-        read = _asked(connection, file.stem, source, file)
-    return _Read(read.tables, {file.stem: rows}, read.notes)
+        read = _asked(connection, _table_name(file), source, file)
+    return _Read(read.tables, {_table_name(file): rows}, read.notes)
 
 
 @contextmanager

@@ -197,6 +197,12 @@ def test_a_folder_of_csv_is_taken_by_what_its_columns_spell(tmp_path: Path) -> N
     ]
     write_plan(plan_pack(str(tmp_path / "files" / "sales.csv")), tmp_path / "one")
     assert content(tmp_path / "one") == content(tmp_path / "new")
+    packed = tmp_path / "packed" / "sales.csv.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress((tmp_path / "files" / "sales.csv").read_bytes()))
+    started = write_plan(plan_pack(str(packed.parent)), tmp_path / "unpacked")
+    assert started.taken.tables == ("sales",)
+    assert content(tmp_path / "unpacked") == content(tmp_path / "new")
     (tmp_path / "files" / "sales.tsv").write_text("id\n1\n")
     with pytest.raises(InputError, match="two files of table 'sales'"):
         write_plan(plan_pack(str(tmp_path / "files")), tmp_path / "other")
