@@ -35,6 +35,7 @@ class DuckdbTelling:
     plain_arms = False
     deviations = True
     folds_all = True
+    rollup: str | None = "call"
 
     def day(self, value: str) -> str:
         """Return the day."""

@@ -65,7 +65,7 @@ class MariadbAdapter:
         """Return the words for statements of other engines than SQLite: MySQL's."""
         from dialect_adapters.mysql.telling import MysqlTelling
 
-        return MysqlTelling(derived_sees_out=False)
+        return MysqlTelling(derived_sees_out=False, rollup=None)
 
     @property
     def spelling(self) -> Spelling:

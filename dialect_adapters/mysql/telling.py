@@ -29,9 +29,10 @@ class MysqlTelling:
     deviations = True
     folds_all = True
 
-    def __init__(self, *, derived_sees_out: bool = True) -> None:
-        """Tell for one server of the family."""
+    def __init__(self, *, derived_sees_out: bool = True, rollup: str | None = "behind") -> None:
+        """Tell for one server of the family; MariaDB takes ROLLUP without an order alone, and gives other names."""
         self.derived_sees_out = derived_sees_out
+        self.rollup = rollup
 
     def day(self, value: str) -> str:
         """Return the day."""

@@ -28,6 +28,7 @@ class PostgresTelling:
     plain_arms = False
     deviations = True
     folds_all = True
+    rollup: str | None = "call"
 
     def day(self, value: str) -> str:
         """Return the day."""

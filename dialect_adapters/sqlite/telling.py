@@ -30,6 +30,7 @@ class SqliteTelling:
     plain_arms = True
     deviations = False
     folds_all = False
+    rollup: str | None = None
 
     def day(self, value: str) -> str:
         """Return the day."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from sqlglot import exp, parse
+from sqlglot import exp, parse, parse_one
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
@@ -37,6 +37,9 @@ _MORE_DIGITS = 4
 WHOLE, EXACT, DOUBLE = "whole", "exact", "double"
 
 INT, REAL, TEXT, BOOL, DATE, MOMENT, SPAN, OTHER = "int", "real", "text", "bool", "date", "moment", "span", "other"
+
+_LONGEST_SERIES = 1000
+"""The longest series that is written: MySQL follows no recursion further."""
 
 MEASURES = 2
 """A decimal's precision and scale."""
@@ -255,6 +258,9 @@ def _plain_names(tree: exp.Expr, snapshot: Snapshot) -> None:
         if table.name == "dual" and "dual" not in tables and isinstance(table.parent, exp.From):
             table.parent.pop()
             continue
+        if isinstance(table.this, exp.ExplodingGenerateSeries):
+            table.replace(_series(table))
+            continue
         if not isinstance(table.this, exp.Identifier):
             raise Refused("a function in FROM is not written for other engines")
         if table.args.get("catalog") or table.db not in ("", "public", snapshot.database.lower()):
@@ -262,6 +268,34 @@ def _plain_names(tree: exp.Expr, snapshot: Snapshot) -> None:
         table.set("db", None)
     for column in tree.find_all(exp.Column):
         column.set("db", None)
+
+
+def _series(table: exp.Table) -> exp.Expr:
+    """Return a series of integers in FROM as a derived table that counts."""
+    ends = [table.this.args.get(name) for name in ("start", "end", "step")]
+    numbers = [1 if one is None else _integer(one) for one in ends]
+    start, end, step = numbers
+    strange = [name for name, given in table.args.items() if given and name not in ("this", "alias")]
+    if start is None or end is None or not step or strange:
+        raise Refused("generate_series() of other than constant integers is not written for other engines")
+    values = range(start, end + (1 if step > 0 else -1), step)
+    if not 0 < len(values) <= _LONGEST_SERIES:
+        raise Refused(f"generate_series() of no row, or of more than {_LONGEST_SERIES}, is not written")
+    alias = table.args.get("alias")
+    named = alias.args.get("columns") if alias is not None else None
+    name = table.alias or "generate_series"
+    column = named[0].name if named else name
+    more = f"SELECT n + {step} FROM series WHERE n {'<' if step > 0 else '>'} {values[-1]}"  # noqa: S608 (integers)
+    whole = f"WITH RECURSIVE series(n) AS (SELECT {start} UNION ALL {more}) SELECT n FROM series"  # noqa: S608
+    query = parse_one(whole, dialect="postgres")
+    query.set("expressions", [exp.alias_(exp.column("n"), column, quoted=True)])
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(name, quoted=True)))
+
+
+def _integer(node: exp.Expr) -> int | None:
+    """Return an integer constant, None for anything else."""
+    sign, inner = (-1, node.this) if isinstance(node, exp.Neg) else (1, node)
+    return sign * int(inner.name) if isinstance(inner, exp.Literal) and inner.name.isdigit() else None
 
 
 def _as_decimals(tree: exp.Expr) -> bool:

@@ -49,7 +49,7 @@ _ALIKE: tuple[type[exp.Expr], ...] = (
     exp.Substring, exp.Replace, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Window, exp.WindowSpec,
     exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile, exp.Lag, exp.Lead,
     exp.FirstValue, exp.LastValue, exp.GroupConcat, exp.Var, exp.Floor, exp.Ceil, exp.Sqrt, exp.DataType,
-    exp.Fetch, exp.StddevSamp, exp.StddevPop, exp.VariancePop,
+    exp.Fetch, exp.Rollup, exp.StddevSamp, exp.StddevPop, exp.VariancePop,
 )  # fmt: skip
 """What every engine writes alike, once the nodes below have been retold."""
 
@@ -210,12 +210,32 @@ class Retelling:
                 raise Refused("FULL JOIN, which the engine does not have")
             if isinstance(node.this, exp.Lateral):
                 raise Refused("LATERAL is not written for other engines")
+        if isinstance(node, exp.Group):
+            _rolled_up(self, node)
         if isinstance(node, exp.SetOperation) and self.tell.plain_arms:
             _plain_arms(node)
         if isinstance(node, exp.AggFunc) and isinstance(node, _DEVIATIONS) and not self.tell.deviations:
             raise Refused("a standard deviation, which the engine does not have")
         if isinstance(node, exp.In) and not self.tell.limit_in:
             _wrap_limit(node, alone=not self.tell.derived_sees_out)
+
+
+def _rolled_up(hand: Retelling, node: exp.Group) -> None:
+    """Say ROLLUP of plain columns as the engine does."""
+    calls = [one for one in node.expressions if isinstance(one, exp.Rollup)]
+    behind = node.args.get("rollup")
+    if not calls and not behind:
+        return
+    keys = calls[0].expressions if calls else node.expressions
+    mixed = bool(calls) and (len(node.expressions) > 1 or bool(behind))
+    if mixed or not keys or not all(isinstance(one, exp.Column) for one in keys):
+        raise Refused("ROLLUP of other than plain columns alone")
+    if hand.tell.rollup is None:
+        raise Refused("ROLLUP, which the engine does not have, or not with an order")
+    as_call = hand.tell.rollup == "call"
+    copied = [one.copy() for one in keys]
+    node.set("expressions", [exp.Rollup(expressions=copied)] if as_call else copied)
+    node.set("rollup", None if as_call else [exp.Rollup()])
 
 
 def _full_joined(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
@@ -295,6 +315,13 @@ def _deviation(hand: Retelling, node: exp.Expr) -> exp.Expr | None:
     found = kind_of(this=node.this.copy())
     found.meta[KIND] = REAL
     return found
+
+
+def _variance(hand: Retelling, node: exp.Expr) -> exp.Expr:
+    """Write a sample's variance by its own name: VARIANCE is that of all in MySQL."""
+    if not hand.tell.deviations:
+        raise Refused("a variance, which the engine does not have")
+    return hand.made(f"VAR_SAMP({hand.said(node.this)})", REAL)
 
 
 def _wrap_limit(node: exp.In, *, alone: bool) -> None:
@@ -550,6 +577,7 @@ _WRITERS: Mapping[type[exp.Expr], Callable[[Retelling, exp.Expr], exp.Expr | Non
     exp.Least: _extreme,
     exp.Round: _round,
     exp.Stddev: _deviation,
+    exp.Variance: _variance,
     exp.NullSafeEQ: _same,
     exp.NullSafeNEQ: _same,
     exp.Between: _between,

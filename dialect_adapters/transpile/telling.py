@@ -68,6 +68,8 @@ class Telling(Protocol):
     """Whether a set operation takes arms without parentheses alone, from left to right, and no ALL but UNION's."""
     deviations: bool
     """Whether there are STDDEV_SAMP and its kin."""
+    rollup: str | None
+    """How ROLLUP is said, `call` (ROLLUP(a, b)) or `behind` (a, b WITH ROLLUP); None where there is none."""
     folds_all: bool
     """Whether LOWER and UPPER know letters beyond ASCII."""
 
