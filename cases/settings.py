@@ -62,7 +62,8 @@ def _safe_modes(text: str) -> str:
 class EngineSettings(BaseModel):
     """One engine's settings for one snapshot; what is None is the engine's own default.
 
-    In a pack they are what is asked for, in a catalogue what holds. `version` is that of the server the data came from.
+    In a pack they are what is asked for, in a catalogue what holds. `version` and `lower_case_table_names` are those of
+    the server the data came from, where that is known.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -91,11 +92,13 @@ class EngineSettings(BaseModel):
             "collation": self.collation,
             "sql_mode": None if self.sql_mode is None else self.sql_mode or "(none)",
             "time zone": self.time_zone,
-            "lower_case_table_names": self.lower_case_table_names,
+            "lower_case_table_names": _CASED if self.lower_case_table_names == 0 else self.lower_case_table_names,
             "from version": self.version,
             "image": self.image,
         }
         return ", ".join(f"{name} {value}" for name, value in named.items() if value is not None)
 
+
+_CASED = "0 where the data comes from (a table's name in another case fails there and is found here)"
 
 DEFAULTS = EngineSettings()

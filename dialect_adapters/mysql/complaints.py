@@ -16,7 +16,7 @@ COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"Incorrect parameter count|Incorrect arguments to", Difference.FUNCTION_MEANING),
     (r"Incorrect (DATE|TIME|DATETIME) value", Difference.DATE_FUNCTION),
     (r"Incorrect .* value|Truncated incorrect|Data truncat", Difference.TEXT_AND_NUMBER),
-    (r"Illegal mix of collations", Difference.COLLATION),
+    (r"Illegal mix of collations|Unknown collation|COLLATION .* is not valid for", Difference.COLLATION),
     (r"out of range", Difference.OVERFLOW),
     (r"Unknown (column|table)|doesn't exist", Difference.UNKNOWN_NAME),
     (r"Subquery returns more than 1 row", Difference.NOT_DECIDED),

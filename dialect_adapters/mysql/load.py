@@ -301,7 +301,7 @@ def _settings(connection: Connection[Cursor], asked: EngineSettings) -> EngineSe
         collation=str(collation),
         sql_mode=str(mode) if asked.sql_mode is None else asked.sql_mode,
         time_zone=asked.time_zone or "UTC",
-        lower_case_table_names=int(folded),
+        lower_case_table_names=int(folded) if asked.lower_case_table_names is None else asked.lower_case_table_names,
         version=asked.version,
     )
 

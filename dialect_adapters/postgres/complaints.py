@@ -39,5 +39,5 @@ COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"is ambiguous|is not supported|syntax error|unterminated|zero-length delimited", Difference.SYNTAX),
     (r"UNION/INTERSECT/EXCEPT|ORDER BY .* is not in select list", Difference.SYNTAX),
     (r"more than one row returned by a subquery", Difference.NOT_DECIDED),
-    (r"could not determine which collation|collation mismatch", Difference.COLLATION),
+    (r"could not determine which collation|collation mismatch|collation .* does not exist", Difference.COLLATION),
 )

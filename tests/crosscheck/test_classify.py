@@ -64,6 +64,13 @@ def test_every_cause_has_advice():
         (PostgresAdapter(), "error: CASE types boolean and text cannot be matched", Difference.TYPE_ERROR),
         (PostgresAdapter(), "error: UNION types integer and text cannot be matched", Difference.TEXT_AND_NUMBER),
         (PostgresAdapter(), "error: function substr(date, integer, integer) does not exist", Difference.TYPE_ERROR),
+        (PostgresAdapter(), 'error: collation "nocase" for encoding "UTF8" does not exist', Difference.COLLATION),
+        (MysqlAdapter(), "error: Unknown collation: 'de_DE'", Difference.COLLATION),
+        (
+            MysqlAdapter(),
+            "error: COLLATION 'latin1_bin' is not valid for CHARACTER SET 'utf8mb4'",
+            Difference.COLLATION,
+        ),
         (PostgresAdapter(), "error: something nobody has seen", None),
         (MysqlAdapter(), "error: Every derived table must have its own alias", Difference.DERIVED_TABLE),
         (MysqlAdapter(), "error: FUNCTION shop.julianday does not exist", Difference.DATE_FUNCTION),

@@ -44,7 +44,7 @@ def stations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, tup
         }
         engine = adapter(dialect)
         snapshots = [
-            Snapshot(name, name, f"settings-{name}-1", scripts={dialect: (script,)}, settings=settings)
+            Snapshot(name, name, f"settings-{name}-2", scripts={dialect: (script,)}, settings=settings)
             for name, settings in asked.items()
         ]
         odd = script.with_name("odd.sql")
@@ -81,6 +81,13 @@ def test_the_catalogue_says_which_settings_hold(
     for name, expected in TABLE[dialect]["told"].items():
         settings = image.catalog(name).settings.model_dump(exclude_none=True)
         assert settings | expected == settings
+
+
+def test_names_whose_case_counts_where_the_data_comes_from_are_told() -> None:
+    """What a server with lower_case_table_names 0 refuses is found here; the settings in every report say so."""
+    told = EngineSettings(time_zone="UTC", lower_case_table_names=0).told
+    assert told.startswith("time zone UTC, lower_case_table_names 0 where the data comes from (")
+    assert EngineSettings(lower_case_table_names=1).told == "lower_case_table_names 1"
 
 
 @pytest.mark.docker
