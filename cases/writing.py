@@ -19,6 +19,7 @@ from cases.sources.archives import is_folder
 from cases.sources.csv_rows import CsvSource
 from cases.sources.scripts import script_text
 from cases.sources.sqlite_declared import BY_TYPE
+from cases.tables import named_part
 
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 
@@ -53,8 +54,9 @@ def _fill(pack: Pack, folder: Path) -> None:
         made = [one.model_dump(mode="json", exclude_defaults=True) for one in pack.inline_predictions]
         _lines(folder / "predictions.jsonl", made)
     elif pack.predictions is not None and pack.predictions != pack.path:
-        header["predictions"] = pack.predictions.name
-        shutil.copyfile(pack.predictions, folder / pack.predictions.name)
+        file, part = named_part(pack.predictions)
+        header["predictions"] = file.name + f"#{part}" * bool(part)
+        shutil.copyfile(file, folder / file.name)
     if len(pack.left_out) > SHOWN:
         (folder / FILE).write_text("".join(f"{line}\n" for line in pack.left_out), encoding="utf-8")
     # JSON is YAML: no writer of ours has to know YAML's quoting.

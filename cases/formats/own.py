@@ -21,7 +21,7 @@ from cases.paths import inside
 from cases.presets import preset_names
 from cases.reading import json_records
 from cases.snapshot import Snapshot
-from cases.tables import DELIMITED, EXCEL
+from cases.tables import DELIMITED, EXCEL, named_part
 from cases.yaml_reading import YamlDocument, read_yaml
 
 HEADER = "pack.yaml"
@@ -206,17 +206,20 @@ def _same_line(line: int, _place: Place) -> int:
 
 
 def _predictions(header: PackHeader, root: Path, document: YamlDocument) -> Path | None:
-    """Return the pack's own prediction file."""
+    """Return the pack's own prediction file, with what its name says behind a #, as on a command line."""
     if header.predictions is None:
         return None
     line = document.line(("predictions",))
-    return inside(root, header.predictions, file=document.path, line=line, field="predictions")
+    part = named_part(root / header.predictions)[1]
+    name = header.predictions.removesuffix(f"#{part}") if part else header.predictions
+    found = inside(root, name, file=document.path, line=line, field="predictions")
+    return Path(f"{found}#{part}") if part else found
 
 
 def _files(header: PackHeader, root: Path, file: Path, predictions: Path | None) -> tuple[Path, ...]:
     """Return every file that holds gold or predictions; the header may hold cases itself."""
     named = [root / entry for entry in header.cases if isinstance(entry, str)]
-    return (file, *named, *((predictions,) if predictions else ()))
+    return (file, *named, *((named_part(predictions)[0],) if predictions else ()))
 
 
 def _settings(header: PackHeader) -> PackSettings:

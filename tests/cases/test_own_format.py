@@ -11,7 +11,7 @@ import pytest
 from cases.errors import InputError
 from cases.formats.registry import find_pack, load_pack, own_packs
 from cases.policy import PolicyOverrides
-from cases.predictions import check_known, read_predictions
+from cases.predictions import check_known, predictions_of, read_predictions
 from cases.starter import write_starter
 
 HEADER = """\
@@ -336,6 +336,23 @@ def test_predictions_are_tied_to_cases(pack: Path) -> None:
     with pytest.raises(InputError, match=r"1 cases that pack 'small' does not have: zz"):
         check_known(predictions, found)
     assert [one.case_id for one in check_known(predictions, found, allow_unknown=True)] == ["a"]
+
+
+def test_a_header_names_a_part_of_its_predictions_as_a_command_line_does(pack: Path) -> None:
+    """`FILE#ids` and `FILE#sql=COLUMN` work in a pack; the file alone is what an agent must not read."""
+    (pack / "p.csv").write_text("case_id,first,second\na,SELECT 1,SELECT 2\n")
+    text = HEADER.replace("predictions: predictions.jsonl", "predictions: 'p.csv#id=case_id,sql=second'")
+    (pack / "pack.yaml").write_text(text)
+    found = load_pack(pack)
+    assert found.predictions is not None
+    assert [one.sql for one in predictions_of(found.predictions, found)] == ["SELECT 2"]
+    assert pack / "p.csv" in found.files
+    (pack / "pack.yaml").write_text(text.replace("p.csv#", "q.csv#"))
+    with pytest.raises(InputError, match=r"pack\.yaml:\d+:predictions: no file 'q\.csv'"):
+        load_pack(pack)
+    (pack / "pack.yaml").write_text(text.replace("p.csv#", "../p.csv#"))
+    with pytest.raises(InputError, match="leaves the pack's folder"):
+        load_pack(pack)
 
 
 PREDICTION_FAULTS = [
