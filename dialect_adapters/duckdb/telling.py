@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dialect_adapters.transpile.regex import Pattern
+
 _FIELDS = frozenset("YymdHIMSjfBbAapw%")
 _STEPS = {
     "year": ("TO_MONTHS", 12, "INTEGER"),
@@ -86,6 +88,11 @@ class DuckdbTelling:
         """Return LIKE or ILIKE, which have no escape character unless told."""
         del pattern
         return f"({value} {'ILIKE' if folded else 'LIKE'} {written} ESCAPE '\\')"
+
+    def matches(self, value: str, pattern: Pattern) -> str | None:
+        """Return whether a text matches."""
+        text = pattern.text.replace("'", "''")
+        return f"regexp_matches({value}, '{text}')"
 
     def whole(self, value: str, *, text: bool) -> str:
         """Return an integer."""

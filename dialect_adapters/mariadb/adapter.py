@@ -63,9 +63,10 @@ class MariadbAdapter:
     @property
     def telling(self) -> Telling:
         """Return the words for statements of other engines than SQLite: MySQL's."""
+        from dialect_adapters.mariadb.spelling import matching
         from dialect_adapters.mysql.telling import MysqlTelling
 
-        return MysqlTelling(derived_sees_out=False, rollup=None)
+        return MysqlTelling(derived_sees_out=False, rollup=None, matching=matching)
 
     @property
     def spelling(self) -> Spelling:

@@ -10,9 +10,9 @@ from dialect_adapters.mysql.spelling import MysqlSpelling
 
 def spelling() -> MysqlSpelling:
     """Return MariaDB's words."""
-    return MysqlSpelling("mariadb", _matching, "x'01'", derived_sees_out=False)
+    return MysqlSpelling("mariadb", matching, "x'01'", derived_sees_out=False)
 
 
-def _matching(value: str, pattern: str) -> str:
+def matching(value: str, pattern: str) -> str:
     """Return the condition that a text matches: by the collation's idea of case, which is binary here."""
     return f"({value} COLLATE utf8mb4_0900_bin REGEXP {pattern})"

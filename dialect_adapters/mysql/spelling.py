@@ -15,7 +15,7 @@ _ALL_ROWS = "18446744073709551615"
 _ASCII = tuple(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", strict=True))
 
 
-def _regexp_like(value: str, pattern: str) -> str:
+def regexp_like(value: str, pattern: str) -> str:
     """Return the condition that a text matches, upper and lower case apart."""
     return f"REGEXP_LIKE({value}, {pattern}, 'c')"
 
@@ -30,7 +30,7 @@ class MysqlSpelling:
     def __init__(
         self,
         dialect: str = "mysql",
-        matching: Callable[[str, str], str] = _regexp_like,
+        matching: Callable[[str, str], str] = regexp_like,
         unescaped: str = "''",
         *,
         derived_sees_out: bool = True,

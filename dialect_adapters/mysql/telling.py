@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+from dialect_adapters.mysql.spelling import regexp_like
+from dialect_adapters.transpile.regex import Pattern
 
 _FIELDS = {
     "Y": "%Y", "y": "%y", "m": "%m", "d": "%d", "H": "%H", "I": "%h", "M": "%i", "S": "%s", "j": "%j", "f": "%f",
@@ -29,10 +32,17 @@ class MysqlTelling:
     deviations = True
     folds_all = True
 
-    def __init__(self, *, derived_sees_out: bool = True, rollup: str | None = "behind") -> None:
+    def __init__(
+        self,
+        *,
+        derived_sees_out: bool = True,
+        rollup: str | None = "behind",
+        matching: Callable[[str, str], str] = regexp_like,
+    ) -> None:
         """Tell for one server of the family; MariaDB takes ROLLUP without an order alone, and gives other names."""
         self.derived_sees_out = derived_sees_out
         self.rollup = rollup
+        self._matching = matching
 
     def day(self, value: str) -> str:
         """Return the day."""
@@ -95,6 +105,11 @@ class MysqlTelling:
         """Return LIKE, which counts case in this collation."""
         del pattern
         return f"(LOWER({value}) LIKE LOWER({written}))" if folded else f"({value} LIKE {written})"
+
+    def matches(self, value: str, pattern: Pattern) -> str | None:
+        """Return whether a text matches."""
+        text = pattern.text.replace("\\", "\\\\").replace("'", "''")
+        return self._matching(value, f"'{text}'")
 
     def whole(self, value: str, *, text: bool) -> str:
         """Return an integer: a cast alone rounds a double half to even."""

@@ -69,7 +69,7 @@ class PostgresAdapter:
 
         return Habits(
             "postgres", whole_division=True, days_between=True, skips_nulls=True, trims_letters=True,
-            counts_from_end=True, iso_weeks=True, truth_words=True,
+            counts_from_end=True, iso_weeks=True, truth_words=True, matches_letters=True,
         )  # fmt: skip
 
     @property

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dialect_adapters.transpile.regex import Pattern
+
 _FIELDS = {
     "Y": "YYYY", "y": "YY", "m": "MM", "d": "DD", "H": "HH24", "I": "HH12", "M": "MI", "S": "SS", "j": "DDD",
     "f": "US", "B": "FMMonth", "b": "Mon", "A": "FMDay", "a": "Dy", "p": "AM",
@@ -80,6 +82,11 @@ class PostgresTelling:
         """Return LIKE or ILIKE."""
         del pattern
         return f"({value} {'ILIKE' if folded else 'LIKE'} {written})"
+
+    def matches(self, value: str, pattern: Pattern) -> str | None:
+        """Return whether a text matches."""
+        text = pattern.text.replace("(?s:.)", ".").replace(r"\z", "$").replace("'", "''")
+        return f"({value} ~ '{text}')"
 
     def whole(self, value: str, *, text: bool) -> str:
         """Return an integer: a double would round half to even."""

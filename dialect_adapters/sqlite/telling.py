@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from dialect_adapters.transpile.regex import Pattern
+
 _UNKNOWN = "abs(-9223372036854775807 - 1)"
 """Ends in an error: there is no such number."""
 
@@ -104,6 +106,13 @@ class SqliteTelling:
         if folded:
             return f"({value} LIKE {written} ESCAPE '\\')"
         return None if pattern is None else f"({value} GLOB '{_glob(pattern)}')"
+
+    def matches(self, value: str, pattern: Pattern) -> str | None:
+        """Return whether a text matches."""
+        if pattern.globs is None:
+            return None
+        tests = [value + " GLOB '" + one.replace("'", "''") + "'" for one in pattern.globs]
+        return f"({' OR '.join(tests)})"
 
     def whole(self, value: str, *, text: bool) -> str:
         """Return an integer: a cast alone would cut."""

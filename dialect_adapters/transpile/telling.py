@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from dialect_adapters.transpile.regex import Pattern
+
 
 @dataclass(frozen=True, slots=True)
 class Habits:
@@ -15,6 +17,7 @@ class Habits:
     `skips_nulls`: CONCAT leaves NULL out. `trims_letters`: TRIM takes any of several letters, else the text they make.
     `counts_from_end`: LEFT and RIGHT of a negative number leave so many characters out, else they give none.
     `iso_weeks`: the week of EXTRACT is ISO's. `truth_words`: truth is 'true' as text, else a number.
+    `matches_letters`: a regular expression counts case and is of the kind that `regex` reads.
     `grammar`: sqlglot's name of its grammar.
     """
 
@@ -26,6 +29,7 @@ class Habits:
     counts_from_end: bool
     iso_weeks: bool
     truth_words: bool
+    matches_letters: bool = False
 
 
 @runtime_checkable
@@ -121,6 +125,10 @@ class Telling(Protocol):
 
         `pattern` is the pattern where it is a constant, `written` its expression. None: it cannot be said.
         """
+        ...
+
+    def matches(self, value: str, pattern: Pattern) -> str | None:
+        """Return whether a text matches, case counting; None: it cannot be said."""
         ...
 
     def whole(self, value: str, *, text: bool) -> str:

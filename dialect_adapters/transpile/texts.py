@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from dialect_adapters.transpile import regex
 from dialect_adapters.transpile.common import BOOL, DATE, INT, KIND, MOMENT, TEXT, kind
 from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.moments import Hand
@@ -20,6 +21,19 @@ def _like(hand: Hand, node: exp.Expr) -> exp.Expr:
     if said is None:
         raise Refused("LIKE with a pattern that is computed")
     return hand.made(f"(NOT {said})" if node.args.get("negate") else said, BOOL)
+
+
+def _matched(hand: Hand, node: exp.Expr) -> exp.Expr:
+    """Write a match with a constant regular expression."""
+    pattern = node.expression
+    if not hand.habits.matches_letters:
+        raise Refused("a regular expression of other than Postgres")
+    if not (isinstance(pattern, exp.Literal) and pattern.is_string):
+        raise Refused("a computed regular expression")
+    said = hand.tell.matches(hand.said(node.this), regex.read(pattern.name))
+    if said is None:
+        raise Refused(f"the regular expression '{pattern.name}', of which GLOB cannot say all")
+    return hand.made(said, BOOL)
 
 
 def _case(hand: Hand, node: exp.Expr) -> exp.Expr | None:
@@ -182,6 +196,7 @@ def _replaced(hand: Hand, node: exp.Expr) -> exp.Expr | None:
 WRITERS: Mapping[type[exp.Expr], Callable[[Hand, exp.Expr], exp.Expr | None]] = {
     exp.Like: _like,
     exp.ILike: _like,
+    exp.RegexpLike: _matched,
     exp.Lower: _case,
     exp.Upper: _case,
     exp.Concat: _joined,
