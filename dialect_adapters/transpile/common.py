@@ -14,6 +14,7 @@ from sqlglot.optimizer.scope import Scope, traverse_scope
 from cases.relation import Kind
 from cases.snapshot import ColumnDef, Snapshot
 from dialect_adapters.transpile.facts import Refused
+from dialect_adapters.transpile.suspects import QUOTED_AS
 from dialect_adapters.transpile.telling import Habits
 
 KIND = "kind"
@@ -252,6 +253,8 @@ def kind(node: exp.Expr) -> str:
 def _plain_names(tree: exp.Expr, snapshot: Snapshot) -> None:
     """Lower every name, as the loaders do, and take off the database's own name."""
     for name in tree.find_all(exp.Identifier):
+        if name.args.get("quoted") and isinstance(name.parent, exp.Column) and name.arg_key == "this":
+            name.parent.meta[QUOTED_AS] = name.name
         name.set("this", name.name.lower())
     tables = {table.name.lower() for table in snapshot.tables}
     for table in list(tree.find_all(exp.Table)):

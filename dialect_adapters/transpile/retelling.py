@@ -33,6 +33,7 @@ from dialect_adapters.transpile.common import (
 from dialect_adapters.transpile.facts import Refused
 from dialect_adapters.transpile.joins import full_join
 from dialect_adapters.transpile.retold_suspects import about_retold
+from dialect_adapters.transpile.suspects import QUOTED_AS
 from dialect_adapters.transpile.telling import Habits, Telling
 from dialect_adapters.transpile.texts import counted
 from dialect_adapters.transpile.writing import MOST_WRITTEN
@@ -151,7 +152,13 @@ class Retelling:
 
     def _as_written(self, node: exp.Expr) -> exp.Expr:
         """Return a node in the source's words around its parts, which have been retold."""
-        text = node.sql(dialect=self.habits.grammar, comments=False)
+        name = node.meta.get(QUOTED_AS)
+        if isinstance(node, exp.Column) and name is not None:
+            return self.made(exp.to_identifier(name, quoted=True).sql(dialect=self.habits.grammar), kind(node))
+        copied = node.copy()
+        for column in list(copied.find_all(exp.Column)):  # in quotes of the source they would be another cause
+            column.replace(exp.Var(this=column.sql(dialect=self.tell.grammar, identify=True)))
+        text = copied.sql(dialect=self.habits.grammar, comments=False)
         compound = isinstance(node, (exp.Binary, exp.Unary)) and not isinstance(node, exp.Paren)
         return self.made(f"({text})" if compound else text, kind(node))
 

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.common import DATE, INT, MOMENT, SPAN, TEXT, kind
+from dialect_adapters.transpile.suspects import QUOTED_AS
 
 _TIMED = frozenset((DATE, MOMENT, SPAN))
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
@@ -44,6 +45,8 @@ def retold_suspects(tree: exp.Expr) -> tuple[Difference, ...]:
 
 def about_retold(node: exp.Expr) -> Iterator[Difference]:
     """Yield what one node is known for."""
+    if isinstance(node, exp.Column) and node.meta.get(QUOTED_AS) is not None:
+        yield Difference.QUOTED_NAME
     known = _NODES.get(type(node))
     if known is not None:
         yield known

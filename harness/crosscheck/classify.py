@@ -167,6 +167,7 @@ def _refined(clues: Clues) -> Difference:
 _PARTICULAR = (
     (Difference.UNKNOWN_NAME, Difference.QUOTED_STRING),
     (Difference.UNKNOWN_NAME, Difference.QUOTED_NAME),
+    (Difference.SYNTAX, Difference.QUOTED_NAME),
     (Difference.MISSING_FUNCTION, Difference.DATE_FUNCTION),
     (Difference.TEXT_AND_NUMBER, Difference.DATE_ARITHMETIC),
     (Difference.TYPE_ERROR, Difference.DATE_ARITHMETIC),

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from cases.relation import Kind
+from cases.snapshot import ColumnDef, Snapshot, TableDef
+from dialect_adapters.mysql.adapter import MysqlAdapter
+from dialect_adapters.postgres.adapter import PostgresAdapter
 from dialect_adapters.sqlite.reading import read
 from dialect_adapters.transpile.causes import Difference
 from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, Affinity, ColumnFacts, Form, SchemaFacts, Typed
+from dialect_adapters.transpile.rewrite import rewrite
 from dialect_adapters.transpile.suspects import suspected_calls, suspects
 
 FACTS = SchemaFacts(
@@ -57,3 +62,27 @@ def test_calls_alone_are_suspicious():
     found = suspected_calls(["json_extract", "count", "strftime"])
     assert found == (Difference.DATE_FUNCTION, Difference.FUNCTION_MEANING)
     assert suspected_calls(["count", "max"]) == ()
+
+
+PEOPLE = TableDef("people", (ColumnDef("id", Kind.INT), ColumnDef("score", Kind.INT)))
+
+
+@pytest.mark.parametrize(
+    ("sql", "leave", "kept", "lost"),
+    [
+        ('SELECT "score" FROM people', "quoted name", 'SELECT "score" AS', "`people`.`score`"),
+        ('SELECT id AS "s" FROM people ORDER BY "s" DESC', "quoted name", '"s" DESC', "`s` DESC"),
+        ('SELECT id FROM people WHERE people."score" = 5', "quoted name", '"score" = 5', "`score` = 5"),
+        ("SELECT score FROM people", "quoted name", "`people`.`score`", '"score"'),
+        ('SELECT id FROM people ORDER BY "score"', "NULL order", "ORDER BY `people`.`score`", '"score"'),
+        ('SELECT AVG("score") FROM people', "AVG decimals", "AVG(`people`.`score`)", '"score"'),
+    ],
+)
+def test_a_name_in_quotes_of_postgres_is_left_for_its_own_cause_alone(sql, leave, kept, lost):
+    """MySQL reads a quoted column as text: the quotes stay where they are the suspect, and with no other."""
+    snapshot = Snapshot("s", "s", "0", (PEOPLE,))
+    leaving = frozenset((Difference(leave),))
+    text = rewrite(sql, snapshot, PostgresAdapter(), MysqlAdapter(), leave=leaving, lenient=True).sql
+    assert kept in text
+    assert lost not in text
+    assert '"' not in rewrite(sql, snapshot, PostgresAdapter(), MysqlAdapter(), lenient=True).sql
