@@ -63,3 +63,19 @@ def test_three_interrupts_leave_nothing(ground: Ground, dialect: str, more: tupl
     assert "Traceback" not in said
     assert ground.settled() == []
     assert segments() - before == set()
+
+
+@pytest.mark.parametrize(("dialect", "more"), [PLACES[2], PLACES[4]])
+def test_a_killed_run_is_gone_after_the_next(ground: Ground, dialect: str, more: tuple[str, ...]) -> None:
+    """After kill -9 the next run on that engine removes servers, folders and locks; no shared memory stays."""
+    before = segments()
+    running = ground.start(*ground.run_arguments("run", dialect, "--jobs", "2", *more), CHAOS_ASK="0.3")
+    assert wait_for(lambda: len(ground.journalled("run")) >= 2 or running.poll() is not None, 90), ground.said()
+    assert running.poll() is None, ground.said()
+    running.kill()
+    running.wait()
+    assert ground.leaks() != []
+    code, said = ground.call(*ground.run_arguments("next", dialect, "--jobs", "2", *more))
+    assert code == 0, said
+    assert ground.settled() == []
+    assert segments() - before == set()
