@@ -21,7 +21,7 @@ from dialect_adapters.sqlite.rearrange import rearranged_file
 from dialect_adapters.sqlite.reflect import read_catalog
 
 ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n), 'x' FROM c"
-WIDE = "CREATE TABLE t (a, b AS (length(replace(hex(zeroblob(100000000)), '0', 'aa')))); INSERT INTO t VALUES (1)"
+WIDE = "CREATE TABLE t (a, b AS (length(replace(hex(zeroblob(800000)), '0', 'aa')))); INSERT INTO t VALUES (1)"
 BEHIND_A_VIRTUAL_TABLE = (
     f"CREATE TABLE t (a); INSERT INTO t VALUES (1); CREATE VIEW w(id, a) AS {ENDLESS};"
     "CREATE VIRTUAL TABLE f USING fts5(a, content='w', content_rowid='id')"
