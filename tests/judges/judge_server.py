@@ -41,6 +41,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     script: Script
+    _open = False
 
     def do_POST(self) -> None:
         """Note the request and act."""
@@ -50,20 +51,27 @@ class Handler(BaseHTTPRequestHandler):
             act = script.acts[min(len(script.seen), len(script.acts) - 1)]
             script.seen.append(Seen(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
             script.now += 1
+            self._open = True
             script.most_at_once = max(script.most_at_once, script.now)
         try:
             act(self)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
-            with script.lock:
-                script.now -= 1
+            self._answered()
 
     def log_message(self, *_arguments: object) -> None:
         """Say nothing."""
 
+    def _answered(self) -> None:
+        """Count the request as answered, once: whoever has the answer may ask again at once."""
+        with self.script.lock:
+            self.script.now -= self._open
+            self._open = False
+
     def send(self, status: int, body: str, **headers: str) -> None:
         """Send a whole response."""
+        self._answered()
         data = body.encode()
         self.send_response(status)
         for name, value in headers.items():
