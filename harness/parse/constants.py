@@ -123,7 +123,7 @@ class _Reader:
         return grown
 
     def _united(self, query: exp.SetOperation, env: Mapping[str, _Made | None], around: _Scope | None) -> _Made:
-        """Combine the arms of a set operation; an arm that computes nothing at all makes its columns constants."""
+        """Combine the arms of a set operation: a column is constant where it is in every arm that may have a row."""
         node: exp.Expr = query
         operations: list[exp.SetOperation] = []
         while isinstance(node, exp.SetOperation):
@@ -145,14 +145,16 @@ class _Reader:
         pairs = zip(left.columns, right.columns, strict=True)
         both = [(name, ours or theirs) for (name, ours), (_, theirs) in pairs]
         reads = left.reads or right.reads
-        if isinstance(operation, exp.Intersect):
-            return _Made(both, reads)
-        if not all(any(computed for _, computed in arm.columns) for arm in (left, right)):
-            return _Made([(name, False) for name, _ in both], reads)
+        literals = left.literals or right.literals
+        # Of an arm that never has a row nothing is computed, so it says nothing about the column.
+        if isinstance(operation, exp.Intersect) or not all(
+            any(computed for _, computed in arm.columns) for arm in (left, right)
+        ):
+            return _Made(both, reads, literals)
         # Arms told apart by a literal: which label stands beside which computed row is an answer.
         labels = [a is not None and b is not None and a != b for a, b in zip_longest(left.literals, right.literals)]
         marked = zip_longest(both, labels, fillvalue=False)
-        return _Made([(name, computed or label) for (name, computed), label in marked], reads, left.literals)  # type: ignore[misc]
+        return _Made([(name, computed or label) for (name, computed), label in marked], reads, literals)  # type: ignore[misc]
 
     def _select(self, query: exp.Select, env: Mapping[str, _Made | None], around: _Scope | None) -> _Made:
         """Return what a SELECT gives."""
