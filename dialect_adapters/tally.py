@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite, log1p
 
 from cases.errors import InputError
 from cases.relation import Kind, Row
 from cases.snapshot import Snapshot, TableDef
 
-_NUMERIC = frozenset({Kind.INT, Kind.DECIMAL, Kind.FLOAT64})
+_EXACT = frozenset({Kind.INT, Kind.DECIMAL})
 _TEXTUAL = frozenset({Kind.TEXT, Kind.BYTES})
+_SUMMED = _EXACT | _TEXTUAL
+_EPSILON = 2.0**-52
+# A plain sum of doubles depends on the order of adding: 1e17 takes a 3 along or loses it, and can pass any double.
+# Of logarithms none is above 710, and a value changed by one part in a thousand weighs the same at every size.
+_LOGARITHM = "sign({0}) * ln(1 + abs({0}))"
 
 
 def check_loadable(snapshot: Snapshot, dialect: str) -> None:
@@ -38,7 +43,10 @@ def check_loadable(snapshot: Snapshot, dialect: str) -> None:
 
 
 class Tally:
-    """Counts the rows of one table, and per column its values, their sum or their bytes."""
+    """Counts the rows of one table, and per column its values, their sum or their bytes.
+
+    Of floats, the least and the greatest stand beside a sum of logarithms, which every engine adds up alike.
+    """
 
     def __init__(self, table: TableDef) -> None:
         """Start at zero."""
@@ -47,6 +55,7 @@ class Tally:
         self._filled = [0] * len(table.columns)
         self._sums = [Fraction(0)] * len(table.columns)
         self._exact = [True] * len(table.columns)
+        self._floats = [_Floats() for _ in table.columns]
 
     def watch(self, rows: Iterator[Row]) -> Iterator[Row]:
         """Pass rows through, counting them."""
@@ -64,8 +73,10 @@ class Tally:
         for column in self.table.columns:
             name = quote(column.name)
             parts.append(f"count({name})")
-            if column.kind in _NUMERIC:
+            if column.kind in _EXACT:
                 parts.append(f"sum({name})")
+            elif column.kind is Kind.FLOAT64:
+                parts.append(f"sum({_LOGARITHM.format(name)}), min({name}), max({name})")
             elif column.kind in _TEXTUAL:
                 counted = text_bytes if column.kind is Kind.TEXT else "octet_length({})"
                 parts.append(f"sum({counted.format(name)})")
@@ -81,7 +92,11 @@ class Tally:
             filled = next(figures)
             if filled != self._filled[index]:
                 return f"column {column.name}: {self._filled[index]} values were sent, {filled} are held"
-            if column.kind in _NUMERIC | _TEXTUAL and not self._agrees(index, column.kind, next(figures)):
+            if column.kind is Kind.FLOAT64:
+                agrees = self._floats[index].agrees(next(figures), next(figures), next(figures))
+            else:
+                agrees = column.kind not in _SUMMED or self._agrees(index, next(figures))
+            if not agrees:
                 return f"column {column.name}: values changed on the way (checksum differs)"
         return None
 
@@ -90,21 +105,63 @@ class Tally:
         kind = self.table.columns[index].kind
         if kind in _TEXTUAL:
             self._sums[index] += len(cell if isinstance(cell, bytes) else str(cell).encode())
-        elif kind in _NUMERIC:
+        elif kind is Kind.FLOAT64:
+            self._floats[index].add(cell)
+        elif kind in _EXACT:
             if isinstance(cell, (int, float, Decimal)) and isfinite(cell):
                 self._sums[index] += Fraction(cell)
             else:
                 self._exact[index] = False
 
-    def _agrees(self, index: int, kind: Kind, held: object) -> bool:
-        """Return whether the engine's sum is ours; floats may differ in the order of adding."""
+    def _agrees(self, index: int, held: object) -> bool:
+        """Return whether the engine's sum is ours."""
         if not self._exact[index]:
             return True
         if held is None:
             return self._filled[index] == 0
-        if not isinstance(held, (int, float, Decimal)) or not isfinite(held):
-            return False
-        ours = self._sums[index]
-        if kind is Kind.FLOAT64:
-            return abs(Fraction(held) - ours) <= Fraction(1, 10**6) * max(abs(ours), Fraction(self._filled[index]))
-        return Fraction(held) == ours
+        return isinstance(held, (int, float, Decimal)) and isfinite(held) and Fraction(held) == self._sums[index]
+
+
+class _Floats:
+    """What is known of the floats of one column that were sent."""
+
+    def __init__(self) -> None:
+        """Start at none."""
+        self._count = 0
+        self._sum = self._size = 0.0
+        self._least, self._greatest = inf, -inf
+        self._finite = True
+
+    def add(self, cell: object) -> None:
+        """Take one value in; one that is no finite number ends the comparison."""
+        try:
+            value = float(cell) if isinstance(cell, (int, float, Decimal)) else inf
+        except OverflowError:
+            value = inf
+        if not isfinite(value):
+            self._finite = False
+            return
+        weight = log1p(abs(value))
+        self._count += 1
+        self._sum += weight if value > 0 else -weight
+        self._size += weight
+        self._least, self._greatest = min(self._least, value), max(self._greatest, value)
+
+    def agrees(self, held: object, least: object, greatest: object) -> bool:
+        """Return whether the engine's figures are ours, whatever the order in which each side added."""
+        if not self._finite:
+            return True
+        if self._count == 0:
+            return held is None
+        # Each of both sums is off by at most count * epsilon / 2 of its terms' size, each term by a few epsilon.
+        off = (self._count + 8) * _EPSILON * (self._size + self._count)
+        return (
+            _near(held, self._sum, off)
+            and _near(least, self._least, abs(self._least) * _EPSILON)
+            and _near(greatest, self._greatest, abs(self._greatest) * _EPSILON)
+        )
+
+
+def _near(held: object, ours: float, off: float) -> bool:
+    """Return whether a figure of the engine's is a number at most so far from ours."""
+    return isinstance(held, (int, float, Decimal)) and isfinite(held) and abs(float(held) - ours) <= off

@@ -41,6 +41,16 @@ class Bad:
         yield from ((1, "a"), (2, "b"), ("three", "c"))
 
 
+class Given:
+    """A source of one table's rows."""
+
+    def __init__(self, given: list[Row]) -> None:
+        self.given = given
+
+    def rows(self, table: str) -> Iterator[Row]:
+        yield from self.given
+
+
 @pytest.fixture(scope="module", params=["postgres", "mysql"])
 def dialect(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -111,6 +121,18 @@ def test_a_row_that_does_not_fit_is_named(dialect: str, docker: Provider) -> Non
     snapshot = Snapshot("bad", "bad", "servers-bad-1", (table,), Bad())
     with pytest.raises(InputError, match=r"bad:3:t: table t"):
         docker.prepare(adapter(dialect), (snapshot,), lambda line: None)
+
+
+def test_floats_that_cancel_each_other_out_are_loaded(dialect: str, docker: Provider) -> None:
+    """The order in which a server adds floats up, and a sum past any double, are no change of a value."""
+    columns = tuple(ColumnDef(name, Kind.FLOAT64) for name in "abcd")
+    rows: list[Row] = [
+        (1e17, 9e15, 1e308, 0.1),
+        (0.3, 0.25, 1.7e308, 5e-324),
+        (-1e17, -9e15, -1e308, 1.7976931348623157e308),
+    ]
+    snapshot = Snapshot("floats", "Floats", f"servers-{dialect}-floats", (TableDef("t", columns),), Given(rows))
+    assert docker.prepare(adapter(dialect), (snapshot,), lambda line: None).catalogs[0].tables[0].rows == len(rows)
 
 
 def test_a_broken_script_is_named_by_line(dialect: str, docker: Provider, tmp_path: Path) -> None:
