@@ -26,6 +26,8 @@ def load(group: str, name: str, *, what: str, field: str) -> Any:
         InputError: nothing of that name is installed; the remedy lists what is.
     """
     points = installed(group)
+    if not isinstance(name, str):
+        raise InputError(f"{type(name).__name__} names no {what}", field=field, remedy=f"Choose: {', '.join(points)}")
     if name not in points:
         plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
         near = get_close_matches(name.lower(), points, n=1, cutoff=_NEAR)

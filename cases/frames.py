@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from cases.errors import InputError
+from cases.paths import path_given
 from cases.reading import parse_json, read_text, starts_with
 from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation, Row, kind_of
 from cases.tables import DELIMITED, EXCEL, JSON, SHEET, choices, named_part, read_table
@@ -29,6 +30,8 @@ _INT = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _EXACT = 15
 """Decimal digits that every float64 keeps: a number of more, or with an exponent, was a float."""
+_DEEPEST = 100
+"""Lists inside lists that a cell may hold: no engine gives more, and one that holds itself has no end."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?([+-]\d\d(:?\d\d)?|Z)?")
 _FRACTION = re.compile(r"(.*\.\d{6})(\d+)((?:[+-]\d\d(?::?\d\d)?)?)")
@@ -69,9 +72,9 @@ def relation_of(data: Any) -> Relation:
         InputError: anything else, a malformed file, or cells that no relation holds.
     """
     if isinstance(data, Relation):
-        return data
+        return _sound(data)
     if isinstance(data, str | Path):
-        return relation_of_file(Path(data))
+        return relation_of_file(path_given(data))
     if hasattr(data, "itertuples") and hasattr(data, "dtypes"):
         return _of_pandas(data)
     if hasattr(data, "iter_rows") and hasattr(data, "schema"):
@@ -84,6 +87,26 @@ def relation_of(data: Any) -> Relation:
         return _of_records(data)
     remedy = "Give a Relation, a path, a data frame, an Arrow table, or a list of mappings"
     raise InputError(f"no relation is made of a {type(data).__name__}", remedy=remedy)
+
+
+def _sound(relation: Relation) -> Relation:
+    """Return a relation that a program made by hand, its lists held as a relation holds them.
+
+    Raises:
+        InputError: columns that are none, a row of another width, or cells that no relation holds.
+    """
+    remedy = "Give Relation((Column(name), …), ((cell, …), …)), a cell for each column in every row"
+    if not all(isinstance(column, Column) for column in relation.columns):
+        raise InputError("a column is no Column", field="columns", remedy=remedy)
+    rows: Sequence[Any] = relation.rows
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, Sequence) or isinstance(row, str | bytes) or len(row) != len(relation.columns):
+            message = f"row {number} has not {len(relation.columns)} cells"
+            raise InputError(message, field="rows", remedy=remedy)
+        for cell in row:
+            if isinstance(cell, list | tuple | dict):
+                _cell(cell)
+    return relation
 
 
 def relation_of_file(path: Path) -> Relation:
@@ -298,11 +321,13 @@ def _of_records(rows: Sequence[Mapping[str, Any]]) -> Relation:
     )
 
 
-def _cell(value: Any) -> object:
+def _cell(value: Any, depth: int = 0) -> object:
     """Return a cell as a relation holds it.
 
-    Raises: InputError for a value of a type that no relation holds.
+    Raises: InputError for a value of a type that no relation holds, or one that holds itself.
     """
+    if depth > _DEEPEST:
+        raise _endless()
     if getattr(value, "nanosecond", 0):
         return FarTemporal(value.isoformat(sep=" "))
     if hasattr(value, "to_pydatetime"):
@@ -313,12 +338,21 @@ def _cell(value: Any) -> object:
     if value is None or isinstance(value, held):
         return value
     if isinstance(value, Mapping):
-        return Json(json.dumps(dict(value), ensure_ascii=False, default=str))
+        try:
+            return Json(json.dumps(dict(value), ensure_ascii=False, default=str))
+        except (ValueError, TypeError, RecursionError):
+            raise _endless() from None
     if isinstance(value, memoryview | bytearray):
         return bytes(value)
     if hasattr(value, "tolist"):
-        return _cell(value.tolist())
+        return _cell(value.tolist(), depth + 1)
     if isinstance(value, list | tuple):
-        return tuple(_cell(item) for item in value)
+        return tuple(_cell(item, depth + 1) for item in value)
     remedy = "Turn it into a number, text, moment, list or mapping first"
     raise InputError(f"a cell of type {type(value).__name__} cannot be compared", remedy=remedy)
+
+
+def _endless() -> InputError:
+    """Say that a cell cannot be written down."""
+    message = f"a cell holds itself, a key that is no text, or lists more than {_DEEPEST} deep"
+    return InputError(message, remedy="Give lists and mappings that end")

@@ -37,6 +37,24 @@ def inside(root: Path, name: str, *, file: Path, line: int | None, field: str, f
     return path
 
 
+def path_given(value: object, field: str | None = None) -> Path:
+    """Return the path that a program gives.
+
+    Raises:
+        InputError: it is none, or no system can look it up.
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise InputError(f"{type(value).__name__} is no path", field=field, remedy="Give a text or a Path")
+    path = Path(value)
+    try:
+        sayable = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        sayable = False
+    if not sayable:
+        raise InputError(f"no path: {str(path)!r}", field=field, remedy="Leave out NUL and half characters")
+    return path
+
+
 def private(path: str, flags: int) -> int:
     """Open a file as `open(…, opener=private)` asks for it: one that is made is for its owner alone."""
     return os.open(path, flags, 0o600)

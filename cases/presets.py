@@ -43,7 +43,7 @@ def preset(name: str) -> Policy:
 
     Raises: InputError listing the names where it is none of them.
     """
-    if name not in _PRESETS:
+    if str(name) not in _PRESETS:
         raise InputError(
             f"unknown policy preset {name!r}", field="policy", remedy=f"Choose one of {', '.join(_PRESETS)}"
         )

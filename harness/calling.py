@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from cases.errors import InputError
 from cases.formats.registry import load_pack
+from cases.paths import path_given
 from harness.agents.function import AgentFunction, FunctionAgent
 from harness.given import GivenPredictions, predictions_given
 from harness.judges import Seated
@@ -22,7 +23,7 @@ from harness.results.run_result import RunResult
 from harness.run.options import JudgeKeywords, options_from, resolve
 from harness.run.runner import run
 from harness.run.screen import Silent
-from harness.session import Session, function_judge
+from harness.session import Session, function_judge, judges_named
 
 JudgeGiven = Callable[[str], str] | str | Sequence[str] | None
 _MOST_KEPT = 4
@@ -51,25 +52,22 @@ def run_given(
             raise InputError(f"{type(agent).__name__} is no function", field="agent", remedy="Give a function")
         asked = FunctionAgent(agent)
     if isinstance(predictions, str | Path):
-        options["predictions"] = predictions
+        options["predictions"] = path_given(predictions, "predictions")
     elif predictions is not None:
         asked = predictions_given(predictions)
+    if isinstance(options.get("out"), str | Path):
+        options["out"] = path_given(options["out"], "out")
     with ExitStack() as stack:
         seated: Seated | None = None
         if callable(judge):
             seated = function_judge(judge)
             stack.callback(seated.close)
         elif judge is not None:
-            options["judge"] = _listed(judge)
+            options["judge"] = judges_named(judge)
         options_asked = options_from(_plain(options), file=None)
-        loaded = load_pack(Path(pack), format=options_asked.format)
+        loaded = load_pack(path_given(pack, "pack"), format=options_asked.format)
         config = resolve([("command line", options_asked)], loaded.settings)
         return run(config, loaded, Silent(), write_reports=write_all, seated=seated, asked=asked)
-
-
-def _listed(value: Any) -> Any:
-    """Return one text as a list of one; a judge's spec may hold commas."""
-    return [value] if isinstance(value, str) else list(value)
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
@@ -99,8 +97,10 @@ def warm_session(pack: str | Path, dialect: str, judge: str | Sequence[str] | No
         InputError: no such pack, dialect or option.
         InfrastructureError: nothing can run here.
     """
-    given = _plain({**options, "judge": None if judge is None else _listed(judge)})
-    asked = repr((str(Path(pack)), str(Path.cwd()), dialect, sorted(given.items(), key=lambda item: item[0])))
+    given = _plain({**options, "judge": None if judge is None else judges_named(judge)})
+    asked = repr(
+        (str(path_given(pack, "pack")), str(Path.cwd()), dialect, sorted(given.items(), key=lambda item: item[0]))
+    )
     with _lock:
         found = _kept.get(asked)
         if found is not None:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from cases.case import Prediction
 from cases.errors import InputError
+from cases.storable import HALF, is_half
 
 GivenPredictions: TypeAlias = (
     str
@@ -20,6 +21,9 @@ GivenPredictions: TypeAlias = (
     | Iterable["Prediction | Mapping[str, Any] | Sequence[str | None]"]
 )
 """A file's name, {case id: SQL}, or an iterable of predictions, of mappings with their fields, or of (case id, SQL)."""
+
+_HELD = ("sql", "answer", "route")
+"""Where an agent's own text stands: one that is no Unicode text is the agent's error, never a lost batch."""
 
 _ALIASES = {
     **dict.fromkeys(("id", "question_id", "case"), "case_id"),
@@ -93,6 +97,23 @@ def _cell(cell: object) -> object:
     return None if str(cell) in ("NaT", "<NA>") else cell
 
 
+def answered(fields: Mapping[str, Any]) -> Prediction:
+    """Return a prediction of these fields; an agent's text with half a character is an error of the agent, as there.
+
+    Raises:
+        ValidationError: they are none of a prediction's, or of another type.
+    """
+    broken = next((name for name in _HELD if isinstance(fields.get(name), str) and is_half(fields[name])), None)
+    if broken is None:
+        return Prediction.model_validate(fields)
+    kept = {name: value for name, value in fields.items() if name not in _HELD}
+    metadata = fields.get("metadata")
+    said = {"agent_error": f"the answer's field '{broken}' holds {HALF}"}
+    return Prediction.model_validate(
+        {**kept, "metadata": {**metadata, **said} if isinstance(metadata, Mapping) else said}
+    )
+
+
 def _prediction(row: object, number: int) -> Prediction:
     """Return one row as a prediction.
 
@@ -109,7 +130,7 @@ def _prediction(row: object, number: int) -> Prediction:
     if isinstance(named.get("case_id"), int):
         named["case_id"] = str(named["case_id"])
     try:
-        return Prediction.model_validate(named)
+        return answered(named)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(map(str, first["loc"])) or "the row"

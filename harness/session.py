@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Unpack
+from typing import Any, Unpack
 
 from cases.case import Case, Prediction
 from cases.errors import InputError
 from cases.formats.registry import load_pack
 from cases.pack import Pack
+from cases.paths import path_given
 from harness.desk import Desk
 from harness.evaluate import evaluate
+from harness.given import answered
 from harness.gold import answer_gold
 from harness.judges.function import FunctionJudge
 from harness.judges.single import Judge
@@ -41,6 +43,21 @@ _OF_A_RUN = frozenset(
     }
 )
 """Options that say something of a whole run, and nothing of one statement."""
+
+
+def judges_named(judge: Any) -> list[str]:
+    """Return judges by their specs as a list; a text is one, as a spec may hold commas.
+
+    Raises:
+        InputError: neither a text nor a list of texts.
+    """
+    if isinstance(judge, str):
+        return [judge]
+    found: list[Any] = list(judge) if isinstance(judge, Iterable) else [None]
+    if not all(isinstance(one, str) for one in found):
+        remedy = "Give a function from prompt to text, or what --judge takes"
+        raise InputError(f"{type(judge).__name__} is no judge", field="judge", remedy=remedy)
+    return found
 
 
 def function_judge(function: Callable[[str], str]) -> Judge:
@@ -74,9 +91,9 @@ class Session:
             raise InputError(f"'{foreign[0]}' says something of a run", field=foreign[0], remedy="Use run() for it")
         given = {name: value for name, value in options.items() if value is not None}
         if judge is not None and not callable(judge):
-            given["judge"] = [judge] if isinstance(judge, str) else list(judge)
+            given["judge"] = judges_named(judge)
         asked = options_from({**given, "dialect": dialect}, file=None)
-        loaded = load_pack(Path(pack), format=asked.format) if not isinstance(pack, Pack) else pack
+        loaded = pack if isinstance(pack, Pack) else load_pack(path_given(pack, "pack"), format=asked.format)
         self._config: RunConfig = resolve([("command line", asked)], loaded.settings)
         self._pack = in_dialects(loaded, (self._config.dialect,))
         self._cases = {case.id: case for case in self._pack.cases}
@@ -143,17 +160,37 @@ class Session:
         """Judge one statement, or a whole prediction, against one case's gold and return the result with its scores.
 
         `answer` is what the agent says in words, `route` the data source it chose (the expected one where not said).
+        A text with half a character is an answer of the agent's that cannot be read: an error of the agent.
 
         Raises:
-            InputError: no such case.
+            InputError: no such case, or neither a text nor a prediction.
             InfrastructureError: no server comes up, or the session is closed.
         """
-        found = case if isinstance(case, Case) else self._named(case)
-        prediction = (
-            sql.model_copy(update={"case_id": found.id})
-            if isinstance(sql, Prediction)
-            else Prediction(case_id=found.id, sql=sql, answer=answer, route=route)
-        )
+        return self._judged(*self._asked(case, sql, answer, route))
+
+    def _asked(
+        self, case: object, sql: object, answer: object = None, route: object = None, place: str = ""
+    ) -> tuple[Case, Prediction]:
+        """Return what is judged against what; `place` says which of several statements it is.
+
+        Raises:
+            InputError: no such case, or a value of a type that says nothing.
+        """
+        if not isinstance(case, str | Case):
+            remedy = "Give the id of a case of the pack, or a Case"
+            raise InputError(f"{place}{type(case).__name__} is no case", field="case", remedy=remedy)
+        found = case if isinstance(case, Case) else self._named(case, place)
+        if isinstance(sql, Prediction):
+            return found, sql.model_copy(update={"case_id": found.id})
+        for field, value in (("sql", sql), ("answer", answer), ("route", route)):
+            if value is not None and not isinstance(value, str):
+                what = "a text, a Prediction or None" if field == "sql" else "a text or None"
+                message = f"{place}{type(value).__name__} is no statement" if field == "sql" else "it is no text"
+                raise InputError(message, field=field, remedy=f"Give {what}")
+        return found, answered({"case_id": found.id, "sql": sql, "answer": answer, "route": route})
+
+    def _judged(self, found: Case, prediction: Prediction) -> CaseResult:
+        """Judge one prediction against its case."""
         gold = self._answers(found, found.snapshot)
         suite: tuple[SuiteGold, ...] = ()
         if self._bench.rules.wants("extra_snapshots") and found.query_type == "dql":
@@ -171,14 +208,27 @@ class Session:
     ) -> list[CaseResult]:
         """Judge (case id, SQL) pairs side by side and return their results in the same order.
 
-        `jobs` is how many are judged at once, the session's own (its cores) where not said.
+        `jobs` is how many are judged at once, the session's own (its cores) where not said. A text with half a
+        character is an error of the agent, as in `judge`.
 
         Raises:
-            InputError: no such case.
+            InputError: no such case, or what is no pair; its number counts from 1, and nothing was judged.
             InfrastructureError: no server comes up, or the session is closed.
         """
-        with ThreadPoolExecutor(jobs or self._config.jobs, thread_name_prefix="session") as crew:
-            return list(crew.map(lambda pair: self.judge(*pair), statements))
+        remedy = "Give (case id, SQL) pairs"
+        given: Any = statements
+        if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
+            raise InputError(f"{type(given).__name__} is no list of pairs", field="statements", remedy=remedy)
+        asked = []
+        for number, pair in enumerate(given, 1):
+            if not isinstance(pair, Sequence) or isinstance(pair, str | bytes) or len(pair) != 2:  # noqa: PLR2004 (a pair)
+                raise InputError(f"statement {number} is no pair", field="statements", remedy=remedy)
+            asked.append(self._asked(pair[0], pair[1], place=f"statement {number}: "))
+        crew_size = self._config.jobs
+        if jobs is not None:
+            crew_size = options_from({"jobs": jobs}, file=None).jobs or crew_size
+        with ThreadPoolExecutor(crew_size, thread_name_prefix="session") as crew:
+            return list(crew.map(lambda pair: self._judged(*pair), asked))
 
     def close(self) -> None:
         """End every server; idempotent."""
@@ -209,7 +259,7 @@ class Session:
         state = "closed" if self._closed else f"{len(self._cases)} cases"
         return f"<Session {self._pack.name} on {self.dialect}: {state}>"
 
-    def _named(self, case_id: str) -> Case:
+    def _named(self, case_id: str, place: str = "") -> Case:
         """Return the case of this id.
 
         Raises:
@@ -218,7 +268,9 @@ class Session:
         if case_id in self._cases:
             return self._cases[case_id]
         known = ", ".join(list(self._cases)[:8])
-        raise InputError(f"no case '{case_id}' in {self._pack.name}", field="case", remedy=f"Its cases: {known} …")
+        raise InputError(
+            f"{place}no case '{case_id}' in {self._pack.name}", field="case", remedy=f"Its cases: {known} …"
+        )
 
     def _answers(self, case: Case, snapshot: str) -> tuple[GoldAnswer, ...]:
         """Return a case's gold answers on a snapshot; a fault of ours is not kept."""

@@ -125,11 +125,17 @@ def compare(gold: Any, predicted: Any, policy: Policy | None = None) -> Comparis
     or names `order_keys`.
 
     Raises:
-        InputError: what no relation is made of, or a malformed file.
+        InputError: what no relation is made of, a malformed file, or what is no policy.
     """
+    from cases.errors import InputError as Refused
+    from cases.policy import Policy as Known
     from harness.verdict import GoldRows, judge_rows
 
-    return judge_rows(GoldRows(relation(gold)), relation(predicted), policy or preset("strict"))
+    policy = preset("strict") if policy is None else policy
+    if not isinstance(policy, Known):
+        message = f"{type(policy).__name__} is no policy"
+        raise Refused(message, field="policy", remedy='Give a Policy, such as preset("skill")')
+    return judge_rows(GoldRows(relation(gold)), relation(predicted), policy)
 
 
 def relation(data: Any) -> Relation:
@@ -151,12 +157,22 @@ def guard(
     Without a catalogue, of tables only the system schemas are refused. `profile` is dql, dml or ddl.
 
     Raises:
-        InputError: no such dialect.
+        InputError: no such dialect or profile, or what is no text or no catalogue.
     """
+    from cases.catalog import Catalog as Known
+    from cases.errors import InputError as Refused
     from dialect_adapters.registry import adapter
-    from harness.guard import check
+    from harness.guard import PROFILES, check
     from harness.parse.parser import Parser
 
+    if not isinstance(sql, str):
+        raise Refused(f"{type(sql).__name__} is no SQL text", field="sql", remedy="Give the statement as text")
+    if not isinstance(dialect, str):
+        raise Refused(f"{type(dialect).__name__} names no dialect", field="dialect", remedy="Give its name as text")
+    if catalog is not None and not isinstance(catalog, Known):
+        raise Refused(f"{type(catalog).__name__} is no catalogue", field="catalog", remedy="Give a Catalog, or None")
+    if str(profile) not in PROFILES:
+        raise Refused(f"unknown profile {profile!r}", field="profile", remedy=f"Choose one of {', '.join(PROFILES)}")
     rules = adapter(dialect).rules
     with Parser() as parser:
         parsed = parser.parse(
@@ -211,7 +227,8 @@ def evaluate(
     or the pack's files change: a second call takes milliseconds. Who wants to say when it ends opens a `Session`.
 
     Raises:
-        InputError: no such pack, case or option.
+        InputError: no such pack, case or option, or neither a text nor a prediction; a text with half a character is
+            an error of the agent.
         InfrastructureError: the sandbox could not start.
     """
     from harness.calling import warm_session

@@ -43,7 +43,9 @@ class FunctionAgent:
             if inspect.isawaitable(answer):
                 answer = _awaited(answer)
             return _prediction(request, answer)
-        except Exception as error:  # noqa: BLE001 - a stranger's function may raise anything: the agent has failed
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a stranger's function may raise anything, SystemExit too
             said = masked(f"{type(error).__name__}: {error}")[:_LONGEST]
             return Prediction(case_id=request.case_id, trial=request.trial, metadata={"agent_error": said})
 

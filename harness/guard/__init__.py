@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from harness.guard.check import check
 from harness.guard.lexer import split
+from harness.guard.profiles import PROFILES
 
-__all__ = ["check", "split"]
+__all__ = ["PROFILES", "check", "split"]

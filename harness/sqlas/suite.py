@@ -17,6 +17,7 @@ from cases.case import Case, Prediction
 from cases.errors import InputError
 from cases.pack import Pack
 from harness.agents.masking import masked
+from harness.given import answered
 from harness.judges.contract import Seated
 from harness.judges.function import FunctionJudge
 from harness.judges.single import Judge
@@ -101,7 +102,13 @@ def evaluate(
     base, home = pack_for(db_path, pack, snapshot)
     chosen, checked = _weights(weights), _settings([test], weights, options)
     case = _case(test, 1, home, checked["dialect"], base)
-    found = _run(with_cases(base, [case], [_prediction(case, given)]), checked, llm_judge)
+    try:
+        asked = _prediction(case, given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = {"sql": "generated_sql", "answer": "response"}.get(str(first["loc"][0]), "result_data")
+        raise InputError(first["msg"], field=field, remedy="Give text, and JSON values as data") from None
+    found = _run(with_cases(base, [case], [asked]), checked, llm_judge)
     return _shaped(found, chosen)[0]
 
 
@@ -213,7 +220,9 @@ def _asked(agent: Callable[[str], Any], case: Case) -> Prediction:
     """Return an agent's answer; whatever goes wrong in it is a prediction without SQL that says so."""
     try:
         return _prediction(case, agent(case.question))
-    except Exception as error:  # noqa: BLE001 - a stranger's function may raise anything: the agent has failed
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a stranger's function may raise anything, SystemExit too
         said = masked(f"{type(error).__name__}: {error}")[:1000]
         return Prediction(case_id=case.id, metadata={"agent_error": said})
 
@@ -227,15 +236,17 @@ def _prediction(case: Case, given: Any) -> Prediction:
     if inspect.isawaitable(given):
         raise TypeError("an async agent is named as module:function")
     if given is None or isinstance(given, str):
-        return Prediction(case_id=case.id, sql=given)
+        return answered({"case_id": case.id, "sql": given})
     if not isinstance(given, Mapping):
         raise TypeError(f"the agent returned {type(given).__name__}, neither text nor a mapping")
     data = given.get("data")
-    return Prediction(
-        case_id=case.id,
-        sql=given.get("sql") or given.get("generated_sql"),
-        answer=given.get("response") or given.get("answer"),
-        metadata={"result_data": data} if data else {},
+    return answered(
+        {
+            "case_id": case.id,
+            "sql": given.get("sql") or given.get("generated_sql"),
+            "answer": given.get("response") or given.get("answer"),
+            "metadata": {"result_data": data} if data else {},
+        }
     )
 
 
