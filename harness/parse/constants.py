@@ -33,10 +33,22 @@ class _UnknownError(Exception):
 
 @dataclass
 class _Source:
-    """One entry of a FROM: its columns, None where it may have any, and whether its rows come from tables."""
+    """One entry of a FROM: its columns, None where it may have any, and whether its rows come from tables.
+
+    `varied` says of each column that reads no table whether it may differ from row to row; one says it of all of them
+    where the columns are not known.
+    """
 
     columns: Flags | None
     reads: bool
+    varied: tuple[bool, ...] = ()
+
+    def chosen(self) -> _Source:
+        """Return the source where a table decides which of its rows come: what differs from row to row is computed."""
+        if self.columns is None:
+            return _Source(None, reads=True)
+        marked = zip_longest(self.columns, self.varied[: len(self.columns)], fillvalue=False)
+        return _Source([(name, flag or varied) for (name, flag), varied in marked], self.reads, self.varied)  # type: ignore[misc]
 
 
 @dataclass
@@ -51,11 +63,15 @@ class _Scope:
 
 @dataclass
 class _Made:
-    """What a query gives: its output columns, whether its rows come from tables, and the literals it selects."""
+    """What a query gives: its output columns, whether its rows come from tables, the literals it selects.
+
+    `varied` says of each column that reads no table whether it may differ from row to row.
+    """
 
     columns: Flags
     reads: bool
     literals: tuple[Text | None, ...] = ()
+    varied: tuple[bool, ...] = ()
 
 
 def computed_of(tree: exp.Expr, tables: Mapping[str, list[str]] | None) -> list[bool] | None:
@@ -91,7 +107,7 @@ class _Reader:
             source = self._table(query, env, _Scope(around=around))
             if source.columns is None:
                 raise _UnknownError
-            return _Made(source.columns, source.reads)
+            return _Made(source.columns, source.reads, varied=source.varied)
         raise _UnknownError
 
     def _values(self, query: exp.Values, env: Mapping[str, _Made | None], around: _Scope | None) -> _Made:
@@ -102,7 +118,10 @@ class _Reader:
         flags = [
             any(self._computed(row[place], scope, env) for row in rows if place < len(row)) for place in range(width)
         ]
-        return _Made([(f"column{place}", flag) for place, flag in enumerate(flags, 1)], any(flags))
+        varied = tuple(
+            any(row[place : place + 1] != rows[0][place : place + 1] for row in rows) for place in range(width)
+        )
+        return _Made([(f"column{place}", flag) for place, flag in enumerate(flags, 1)], any(flags), varied=varied)
 
     def _with_ctes(
         self, query: exp.Expr, env: Mapping[str, _Made | None], around: _Scope | None
@@ -146,15 +165,16 @@ class _Reader:
         both = [(name, ours or theirs) for (name, ours), (_, theirs) in pairs]
         reads = left.reads or right.reads
         literals = left.literals or right.literals
+        varied = _varied_of_both(left, right)
         # Of an arm that never has a row nothing is computed, so it says nothing about the column.
         if isinstance(operation, exp.Intersect) or not all(
             any(computed for _, computed in arm.columns) for arm in (left, right)
         ):
-            return _Made(both, reads, literals)
+            return _Made(both, reads, literals, varied)
         # Arms told apart by a literal: which label stands beside which computed row is an answer.
         labels = [a is not None and b is not None and a != b for a, b in zip_longest(left.literals, right.literals)]
         marked = zip_longest(both, labels, fillvalue=False)
-        return _Made([(name, computed or label) for (name, computed), label in marked], reads, literals)  # type: ignore[misc]
+        return _Made([(name, computed or label) for (name, computed), label in marked], reads, literals, varied)  # type: ignore[misc]
 
     def _select(self, query: exp.Select, env: Mapping[str, _Made | None], around: _Scope | None) -> _Made:
         """Return what a SELECT gives."""
@@ -168,19 +188,86 @@ class _Reader:
         elif not scope.reads:  # which rows of a made-up list stay is asked of a table, row by row
             scope.reads = any(self._asks(part, scope, env) for part in conditions)
         scope.held = frozenset(self._held(conditions, scope, env))
+        beside = self._choose(query, scope, env)
+        made = self._projected(query, scope, env)
+        if beside and any(computed for _, computed in made.columns):
+            for alias in beside:
+                scope.sources[alias] = scope.sources[alias].chosen()
+            made = self._projected(query, scope, env)
+        return _nothing(made) if never else made
+
+    def _projected(self, query: exp.Select, scope: _Scope, env: Mapping[str, _Made | None]) -> _Made:
+        """Return what a SELECT gives from the sources in its scope."""
         columns: Flags = []
         literals: list[Text | None] = []
+        varied: list[bool] = []
         for projection in query.expressions:
             if projection.is_star and not isinstance(projection, exp.Count):
-                columns.extend(self._star(projection, scope, query))
+                for source in self._starred(projection, scope, query):
+                    columns.extend(source.columns or [])
+                    varied.extend(source.varied[: len(source.columns or [])])
+                    varied.extend([False] * (len(columns) - len(varied)))
                 literals.extend([None] * (len(columns) - len(literals)))
                 continue
             inner = projection.unalias()
             literals.append(_spelled(inner))
             computed = self._computed(inner, scope, env) or literals[-1] in scope.held
             columns.append((projection.alias_or_name.lower(), computed))
-        made = _Made(columns, scope.reads, tuple(literals))
-        return _nothing(made) if never else made
+            varied.append(any(_may_differ(column, scope) for column in inner.find_all(exp.Column)))
+        one = _limit_of(query) == 1
+        return _Made(columns, scope.reads, tuple(literals), () if one else tuple(varied))
+
+    def _choose(self, query: exp.Select, scope: _Scope, env: Mapping[str, _Made | None]) -> set[str]:
+        """Mark the made-up lists of which a table decides which rows come.
+
+        Returned are those that an outer join keeps whole: a table decides what stands beside their rows.
+        """
+        lists = {alias for alias, source in scope.sources.items() if not source.reads and any(source.varied)}
+        beside: set[str] = set()
+        if not lists:
+            return beside
+        where = query.args.get("where")
+        held = (
+            {alias for part in _conjuncts(where.this) for alias in self._compared(part, lists, scope, env)}
+            if where
+            else set()
+        )
+        for join in query.args.get("joins") or ():
+            name = join.this.alias_or_name.lower()
+            on = join.args.get("on")
+            found = (
+                {alias for part in _conjuncts(on) for alias in self._compared(part, lists, scope, env)} if on else set()
+            )
+            if join.args.get("using") or join.args.get("method") == "NATURAL":
+                found |= _sharing([column.name.lower() for column in join.args.get("using") or ()], lists, scope)
+            side = join.side
+            kept = (
+                {alias for alias in found if (alias == name) is (side == "RIGHT") or side == "FULL"} if side else set()
+            )
+            beside |= kept
+            held |= found - kept
+        for alias in held:
+            scope.sources[alias] = scope.sources[alias].chosen()
+        return beside - held
+
+    def _compared(
+        self, condition: exp.Expr, lists: set[str], scope: _Scope, env: Mapping[str, _Made | None]
+    ) -> Iterator[str]:
+        """Yield the made-up lists a column of which a condition compares with what comes from a table."""
+        if _truth(condition) is not None or not self._computed(condition, scope, env):
+            return
+        for part in condition.find_all(exp.Predicate):
+            if isinstance(part, exp.Exists):
+                continue
+            columns = list(part.find_all(exp.Column))
+            inside = part.find_ancestor(exp.Select) is not condition.find_ancestor(exp.Select)
+            read = (
+                any(column.table.lower() not in scope.sources for column in columns)
+                if inside
+                else self._computed(part, scope, env)
+            )
+            if read:
+                yield from (alias for alias in lists if any(_belongs(column, alias, scope) for column in columns))
 
     def _asks(self, condition: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> bool:
         """Tell whether a condition holds a row of this SELECT against a table by a nested query."""
@@ -205,8 +292,8 @@ class _Reader:
                 if spelled is not None and self._computed(value, scope, env):
                     yield spelled
 
-    def _star(self, star: exp.Expr, scope: _Scope, query: exp.Select) -> Flags:
-        """Return the columns of `*` or `t.*`.
+    def _starred(self, star: exp.Expr, scope: _Scope, query: exp.Select) -> list[_Source]:
+        """Return the sources whose columns `*` or `t.*` stands for, all of them known.
 
         Raises: _UnknownError where a table's columns are not known or a join merges some.
         """
@@ -217,7 +304,7 @@ class _Reader:
         )
         if not sources or (merges and not wanted) or any(source.columns is None for source in sources):
             raise _UnknownError
-        return [column for source in sources for column in source.columns or []]
+        return sources
 
     def _add(self, entry: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> None:
         """Add one FROM entry, and the joins written inside it."""
@@ -228,8 +315,8 @@ class _Reader:
         name = (alias.name if isinstance(alias, exp.TableAlias) else "") or entry.alias_or_name
         source = self._source(entry, scope, env)
         if isinstance(alias, exp.TableAlias) and source.columns is not None:
-            made = _renamed(_Made(source.columns, source.reads), alias)
-            source = _Source(made.columns, made.reads)
+            made = _renamed(_Made(source.columns, source.reads, varied=source.varied), alias)
+            source = _Source(made.columns, made.reads, made.varied)
         scope.sources[name.lower() or f"#{len(scope.sources)}"] = source
         scope.reads = scope.reads or source.reads
         for join in entry.args.get("joins") or []:
@@ -242,17 +329,22 @@ class _Reader:
             return self._table(inner, env, scope)
         if isinstance(inner, (exp.Subquery, exp.Values)):
             made = self.query(inner, env, scope)
-            return _Source(made.columns, made.reads)
-        return _Source(None, reads=any(self._computed(node, scope, env) for node in _arguments(inner)))
+            return _Source(made.columns, made.reads, made.varied)
+        return self._function(inner, scope, env)
+
+    def _function(self, call: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> _Source:
+        """Return what a function that stands as a table offers."""
+        reads = any(self._computed(node, scope, env) for node in _arguments(call))
+        return _Source(None, reads=reads, varied=(_gives_several(call),))
 
     def _table(self, table: exp.Table, env: Mapping[str, _Made | None], scope: _Scope) -> _Source:
         """Return the columns of a CTE or a table."""
         name = table.name.lower()
         if not isinstance(table.this, exp.Identifier):
-            return _Source(None, reads=any(self._computed(node, scope, env) for node in _arguments(table)))
+            return self._function(table, scope, env)
         cte = None if table.args.get("db") else env.get(name)
         if cte is not None:
-            return _Source(cte.columns, cte.reads)
+            return _Source(cte.columns, cte.reads, cte.varied)
         columns = self._tables.get(name)
         return _Source(None if columns is None else [(column.lower(), True) for column in columns], reads=True)
 
@@ -476,10 +568,78 @@ def _spelled(node: object) -> Text | None:
     return (bool(node.is_string), str(node.name)) if isinstance(node, exp.Literal) else None
 
 
+def _belongs(column: exp.Column, alias: str, scope: _Scope) -> bool:
+    """Tell whether a column is one of a source: by its qualifier, its name, or as no other source has it."""
+    if column.table:
+        return column.table.lower() == alias
+    name = column.name.lower()
+    named = [one for one, source in scope.sources.items() if any(name == each for each, _ in source.columns or [])]
+    return alias in named or (not named and scope.sources[alias].columns is None)
+
+
+def _may_differ(column: exp.Column, scope: _Scope) -> bool:
+    """Tell whether a column is one of a made-up list that may differ from row to row."""
+    name = column.name.lower()
+    for alias, source in scope.sources.items():
+        if _belongs(column, alias, scope):
+            if source.columns is None:
+                return any(source.varied)
+            return any(
+                varied and name == each for (each, _), varied in zip(source.columns, source.varied, strict=False)
+            )
+    return False
+
+
+def _sharing(names: list[str], lists: set[str], scope: _Scope) -> set[str]:
+    """Return the made-up lists that share one of these column names, or any where none are named, with a table."""
+    read = {name for source in scope.sources.values() if source.reads for name, _ in source.columns or []}
+    wanted = set(names) or read
+    return (
+        {alias for alias in lists if wanted.intersection(name for name, _ in scope.sources[alias].columns or [])}
+        if any(source.reads for source in scope.sources.values())
+        else set()
+    )
+
+
+def _varied_of_both(left: _Made, right: _Made) -> tuple[bool, ...]:
+    """Return of each column of a UNION whether it may differ from row to row."""
+    places = range(len(left.columns))
+
+    def at(values: tuple[object, ...], place: int) -> object:
+        return values[place] if place < len(values) else None
+
+    return tuple(
+        bool(at(left.varied, place) or at(right.varied, place))
+        or at(left.literals, place) is None
+        or at(left.literals, place) != at(right.literals, place)
+        for place in places
+    )
+
+
+def _gives_several(call: exp.Expr) -> bool:
+    """Tell whether a function that stands as a table may give several rows: not for a list or a range of one."""
+    series = call.find(exp.GenerateSeries, exp.ExplodingGenerateSeries)
+    if series is not None:
+        first, last = _number(series.args.get("start")), _number(series.args.get("end"))
+        if first is None or last is None:
+            return True
+        return abs(last - first) > (1 if series.args.get("is_end_exclusive") else 0)
+    array = call.find(exp.Array)
+    if array is not None:
+        return any(one != array.expressions[0] for one in array.expressions[1:])
+    texts = [literal.name for literal in call.find_all(exp.Literal) if literal.is_string]
+    return not texts or any("," in text for text in texts)
+
+
+def _limit_of(query: exp.Expr) -> float | None:
+    """Return the number of LIMIT or FETCH FIRST, None where there is none that is written as a number."""
+    limit = query.args.get("limit")
+    return None if limit is None else _number(limit.args.get("count") or limit.args.get("expression"))
+
+
 def _limit_zero(query: exp.Expr) -> bool:
     """Tell whether LIMIT 0 or FETCH FIRST 0 ROWS lets nothing through."""
-    limit = query.args.get("limit")
-    return limit is not None and _number(limit.args.get("count") or limit.args.get("expression")) == 0
+    return _limit_of(query) == 0
 
 
 def _nothing(made: _Made) -> _Made:
@@ -493,6 +653,6 @@ def _renamed(made: _Made, alias: exp.TableAlias) -> _Made:
     if not names:
         return made
     if not made.columns:  # a function's columns are unknown but for their names
-        return _Made([(name, made.reads) for name in names], made.reads)
+        return _Made([(name, made.reads) for name in names], made.reads, varied=made.varied * len(names))
     renamed = [(name, flag) for name, (_, flag) in zip(names, made.columns, strict=False)]
-    return _Made(renamed + made.columns[len(names) :], made.reads)
+    return _Made(renamed + made.columns[len(names) :], made.reads, made.literals, made.varied)
