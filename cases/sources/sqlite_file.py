@@ -16,6 +16,7 @@ from cases.errors import InputError
 from cases.relation import Kind, Row
 from cases.snapshot import ColumnDef, TableDef
 from cases.sources.sqlite_bounds import Bounds
+from cases.sources.sqlite_damage import REMEDY, find_damage
 from cases.sources.sqlite_declared import BY_TYPE, Declared, declared_kind
 from cases.sources.sqlite_keys import quoted, read_keys
 from cases.sources.sqlite_values import Storage, choose_kind, to_kind
@@ -84,6 +85,9 @@ def sqlite_content(path: Path, *, declared: bool = False) -> SqliteContent:
     with closing(_open(path)) as connection:
         bounds = Bounds(connection, path)
         try:
+            if damage := find_damage(connection, "quick_check"):
+                raise InputError(f"it is damaged: {damage}", file=path, remedy=REMEDY.format(path.name))
+            bounds.restart()
             names, notes = _tables(connection)
             tables = []
             for name in names:

@@ -23,6 +23,8 @@ from cases.errors import InputError
 from cases.relation import FarTemporal, Interval, Json, Kind, Row
 from cases.snapshot import ColumnDef, Snapshot, TableDef
 from cases.sources.schema import row_fault
+from cases.sources.sqlite_bounds import Bounds
+from cases.sources.sqlite_damage import REMEDY, find_damage
 from dialect_adapters.confined_scripts import ScriptRefusedError, run_confined
 from dialect_adapters.ddl import table_ddl
 from dialect_adapters.names import NameRules, check_names, table_fault
@@ -81,7 +83,7 @@ def copy_database(source: Path, target: Path) -> None:
     """Copy a SQLite file byte for byte; one with a live journal or in WAL mode is copied through SQLite instead.
 
     Raises:
-        InputError: the file is missing or no SQLite database.
+        InputError: the file is missing, no SQLite database, or damaged.
     """
     try:
         with source.open("rb") as stream:
@@ -90,13 +92,34 @@ def copy_database(source: Path, target: Path) -> None:
             raise InputError("this is no SQLite database", file=source, remedy="Give the path of a SQLite file")
         if header[_WAL_MARK] == b"\x01\x01" and not _has_journal(source):
             shutil.copyfile(source, target)
-            return
-        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
-            old.backup(new)
-            new.execute("PRAGMA journal_mode=DELETE")
+        else:
+            with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+                old.backup(new)
+                new.execute("PRAGMA journal_mode=DELETE")
+        damage = _damage(target)
     except (OSError, sqlite3.Error) as error:
         _check_disk(error)
         raise InputError(f"cannot copy the database: {error}", file=source, remedy="Check the file") from error
+    if damage:
+        raise InputError(f"it is damaged: {damage}", file=source, remedy=REMEDY.format(source.name))
+
+
+def _damage(copy: Path) -> str | None:
+    """Return what is wrong with a copy, its indexes too: a query that reads one gets other rows than from the table.
+
+    An index so large that it is not looked through in time is taken as it is: its pages were checked on reading.
+    """
+    with closing(sqlite3.connect(f"{copy.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as db:
+        db.text_factory = lambda raw: raw.decode(errors="replace")
+        db.execute("PRAGMA trusted_schema = OFF")
+        bounds = Bounds(db, copy)
+        try:
+            return find_damage(db, "integrity_check")
+        except sqlite3.OperationalError as error:
+            bounds.said(error)  # an interrupt goes on as one
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+            return None
 
 
 def _has_journal(source: Path) -> bool:
