@@ -7,8 +7,11 @@ country = 'France'`) stands for that column. In doubt a column is computed.
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta
 from itertools import zip_longest
 
 from sqlglot import exp
@@ -27,6 +30,10 @@ _ZERO_OF_ZERO = (exp.Mul, exp.BitwiseAnd)
 _CUT_TO_NOTHING = (exp.Substring, exp.Left, exp.Right, exp.Repeat)
 
 
+_DAY_OF = (exp.Cast, exp.Paren, exp.Date, exp.TsOrDsToDate, exp.TsOrDsToTimestamp, exp.Timestamp)
+_FIXING = (exp.EQ, exp.NullSafeEQ, exp.Like, exp.ILike, exp.Is)
+
+
 class _UnknownError(Exception):
     """How many columns a star stands for is not known."""
 
@@ -42,6 +49,7 @@ class _Source:
     columns: Flags | None
     reads: bool
     varied: tuple[bool, ...] = ()
+    held: frozenset[str] = frozenset()
 
     def chosen(self) -> _Source:
         """Return the source where a table decides which of its rows come: what differs from row to row is computed."""
@@ -58,20 +66,22 @@ class _Scope:
     sources: dict[str, _Source] = field(default_factory=dict)
     reads: bool = False
     around: _Scope | None = None
-    held: frozenset[Text] = frozenset()
+    held: frozenset[str] = frozenset()
 
 
 @dataclass
 class _Made:
     """What a query gives: its output columns, whether its rows come from tables, the literals it selects.
 
-    `varied` says of each column that reads no table whether it may differ from row to row.
+    `varied` says of each column that reads no table whether it may differ from row to row; `held` are the literals that
+    its conditions hold a computed value equal to.
     """
 
     columns: Flags
     reads: bool
     literals: tuple[Text | None, ...] = ()
     varied: tuple[bool, ...] = ()
+    held: frozenset[str] = frozenset()
 
 
 def computed_of(tree: exp.Expr, tables: Mapping[str, list[str]] | None) -> list[bool] | None:
@@ -187,7 +197,7 @@ class _Reader:
             scope.reads = False
         elif not scope.reads:  # which rows of a made-up list stay is asked of a table, row by row
             scope.reads = any(self._asks(part, scope, env) for part in conditions)
-        scope.held = frozenset(self._held(conditions, scope, env))
+        scope.held |= frozenset(self._held(conditions, scope, env))
         beside = self._choose(query, scope, env)
         made = self._projected(query, scope, env)
         if beside and any(computed for _, computed in made.columns):
@@ -211,11 +221,11 @@ class _Reader:
                 continue
             inner = projection.unalias()
             literals.append(_spelled(inner))
-            computed = self._computed(inner, scope, env) or literals[-1] in scope.held
+            computed = self._computed(inner, scope, env) or _is_held(inner, scope)
             columns.append((projection.alias_or_name.lower(), computed))
             varied.append(any(_may_differ(column, scope) for column in inner.find_all(exp.Column)))
         one = _limit_of(query) == 1
-        return _Made(columns, scope.reads, tuple(literals), () if one else tuple(varied))
+        return _Made(columns, scope.reads, tuple(literals), () if one else tuple(varied), scope.held)
 
     def _choose(self, query: exp.Select, scope: _Scope, env: Mapping[str, _Made | None]) -> set[str]:
         """Mark the made-up lists of which a table decides which rows come.
@@ -278,19 +288,24 @@ class _Reader:
         nested = condition.find(exp.Select) is not None
         return ours and nested and self._computed(condition, scope, env)
 
-    def _held(self, conditions: list[exp.Expr], scope: _Scope, env: Mapping[str, _Made | None]) -> Iterator[Text]:
-        """Yield the literals that a condition holds a computed value equal to."""
+    def _held(self, conditions: list[exp.Expr], scope: _Scope, env: Mapping[str, _Made | None]) -> Iterator[str]:
+        """Yield the literals, case apart, that the conditions hold a computed value equal to.
+
+        Those of a date between two days are also the year, month and day that these share.
+        """
+        least: dict[str, list[date]] = defaultdict(list)
+        most: dict[str, list[date]] = defaultdict(list)
         for part in conditions:
-            if isinstance(part, exp.EQ):
-                sides = [(part.this, part.expression), (part.expression, part.this)]
-            elif isinstance(part, exp.In) and len(part.expressions) == 1:
-                sides = [(part.this, part.expressions[0])]
-            else:
-                continue
-            for value, literal in sides:
-                spelled = _spelled(literal)
-                if spelled is not None and self._computed(value, scope, env):
-                    yield spelled
+            for value, literal in _fixed(part):
+                if self._computed(value, scope, env):
+                    yield from _spellings(literal)
+            for value, first, last in _bounds(part):
+                if self._computed(value, scope, env):
+                    name = _bare(value).sql()
+                    least[name].extend([first] if first else ())
+                    most[name].extend([last] if last else ())
+        for name in (name for name, days in least.items() if days and most[name]):
+            yield from _shared(max(least[name]), min(most[name]))
 
     def _starred(self, star: exp.Expr, scope: _Scope, query: exp.Select) -> list[_Source]:
         """Return the sources whose columns `*` or `t.*` stands for, all of them known.
@@ -315,10 +330,11 @@ class _Reader:
         name = (alias.name if isinstance(alias, exp.TableAlias) else "") or entry.alias_or_name
         source = self._source(entry, scope, env)
         if isinstance(alias, exp.TableAlias) and source.columns is not None:
-            made = _renamed(_Made(source.columns, source.reads, varied=source.varied), alias)
-            source = _Source(made.columns, made.reads, made.varied)
+            made = _renamed(_Made(source.columns, source.reads, varied=source.varied, held=source.held), alias)
+            source = _Source(made.columns, made.reads, made.varied, made.held)
         scope.sources[name.lower() or f"#{len(scope.sources)}"] = source
         scope.reads = scope.reads or source.reads
+        scope.held |= source.held
         for join in entry.args.get("joins") or []:
             self._add(join.this, scope, env)
 
@@ -329,7 +345,7 @@ class _Reader:
             return self._table(inner, env, scope)
         if isinstance(inner, (exp.Subquery, exp.Values)):
             made = self.query(inner, env, scope)
-            return _Source(made.columns, made.reads, made.varied)
+            return _Source(made.columns, made.reads, made.varied, made.held)
         return self._function(inner, scope, env)
 
     def _function(self, call: exp.Expr, scope: _Scope, env: Mapping[str, _Made | None]) -> _Source:
@@ -344,7 +360,7 @@ class _Reader:
             return self._function(table, scope, env)
         cte = None if table.args.get("db") else env.get(name)
         if cte is not None:
-            return _Source(cte.columns, cte.reads, cte.varied)
+            return _Source(cte.columns, cte.reads, cte.varied, cte.held)
         columns = self._tables.get(name)
         return _Source(None if columns is None else [(column.lower(), True) for column in columns], reads=True)
 
@@ -465,6 +481,94 @@ def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
             stack.append(part.this)
         else:
             yield part
+
+
+def _fixed(part: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    """Yield what a condition holds equal to which literal, as value and literal."""
+    if isinstance(part, exp.In) and len(part.expressions) == 1:
+        yield part.this, part.expressions[0]
+    elif isinstance(part, (exp.Like, exp.ILike)):
+        pattern = part.expression
+        if isinstance(pattern, exp.Literal):
+            day = re.fullmatch(r"(\d{4}(?:-\d\d){0,2})[-T ]?%", pattern.name)
+            if day is not None:
+                yield part.this, exp.Literal.string(day[1])
+            elif not re.search(r"[%_\\]", pattern.name):
+                yield part.this, pattern
+    elif isinstance(part, _FIXING):
+        yield part.this, part.expression
+        yield part.expression, part.this
+    elif isinstance(part, exp.Column):
+        yield part, exp.true()
+    elif isinstance(part, exp.Not) and isinstance(part.this.unnest(), exp.Column):
+        yield part.this.unnest(), exp.false()
+
+
+def _spellings(literal: exp.Expr) -> Iterator[str]:
+    """Yield the ways to write what a literal says, case apart: true is 1 to some engines."""
+    literal = literal.unnest()
+    if isinstance(literal, exp.Boolean):
+        yield from ("true", "1") if literal.this else ("false", "0")
+        return
+    spelled = _spelled(literal)
+    if spelled is not None:
+        yield spelled[1].casefold()
+        if not spelled[0] and spelled[1] in ("0", "1"):
+            yield "true" if spelled[1] == "1" else "false"
+
+
+def _is_held(node: exp.Expr, scope: _Scope) -> bool:
+    """Tell whether a selected literal is one that the query holds a computed value equal to."""
+    return any(spelling in scope.held for spelling in _spellings(node))
+
+
+def _bounds(part: exp.Expr) -> Iterator[tuple[exp.Expr, date | None, date | None]]:
+    """Yield a value and the first and the last day that a condition leaves it."""
+    if isinstance(part, exp.Between):
+        yield part.this, _day(part.args["low"]), _day(part.args["high"])
+    elif isinstance(part, (exp.EQ, exp.GT, exp.GTE, exp.LT, exp.LTE)):
+        mirrored: tuple[type[exp.Expr], ...] = (exp.LT, exp.LTE)
+        for value, other, above in (
+            (part.this, part.expression, isinstance(part, (exp.GT, exp.GTE))),
+            (part.expression, part.this, isinstance(part, mirrored)),
+        ):
+            if isinstance(part, exp.EQ):
+                yield value, _day(other), _day(other)
+            elif above:
+                yield value, _day(other), None
+            else:
+                yield value, None, _day(other, before=isinstance(part, (exp.LT, exp.GT)))
+
+
+def _day(node: exp.Expr | None, *, before: bool = False) -> date | None:
+    """Return the day that a literal writes, or the last one before its moment; None where it writes none."""
+    while isinstance(node, _DAY_OF):
+        node = node.this
+    if not isinstance(node, exp.Literal) or not node.is_string or not re.match(r"\d{4}-\d\d-\d\d", node.name):
+        return None
+    try:
+        moment = datetime.fromisoformat(node.name)
+        return moment.date() - timedelta(days=before and moment.time() == time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def _bare(node: exp.Expr) -> exp.Expr:
+    """Return a value without what only makes a day of it."""
+    while isinstance(node, _DAY_OF) and isinstance(node.this, exp.Expr):
+        node = node.this
+    return node
+
+
+def _shared(first: date, last: date) -> Iterator[str]:
+    """Yield how the year, month and day are written that all days between two have."""
+    if first > last or first.year != last.year:
+        return
+    yield f"{first.year:04}"
+    if first.month == last.month:
+        yield from (f"{first:%Y-%m}", f"{first:%m}", str(first.month))
+        if first == last:
+            yield from (first.isoformat(), f"{first:%d}", str(first.day))
 
 
 def _arguments(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -655,4 +759,4 @@ def _renamed(made: _Made, alias: exp.TableAlias) -> _Made:
     if not made.columns:  # a function's columns are unknown but for their names
         return _Made([(name, made.reads) for name in names], made.reads, varied=made.varied * len(names))
     renamed = [(name, flag) for name, (_, flag) in zip(names, made.columns, strict=False)]
-    return _Made(renamed + made.columns[len(names) :], made.reads, made.literals, made.varied)
+    return _Made(renamed + made.columns[len(names) :], made.reads, made.literals, made.varied, made.held)

@@ -6,7 +6,9 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
+import duckdb
 import pytest
 from rows import rows_of
 
@@ -21,17 +23,21 @@ from harness.verdict import GoldRows, credited, judge_rows
 
 TABLE = rows_of("gaming")
 OURS = tuple(name for name in preset_names() if preset(name).peer is None)
-TABLES = {"singer": "id name country age", "concert": "id singer_id city price"}
+TABLES = {
+    "singer": {"id": "INTEGER", "name": "TEXT", "country": "TEXT", "age": "INTEGER"},
+    "concert": {"id": "INTEGER", "singer_id": "INTEGER", "city": "TEXT", "price": "REAL"},
+    "staff": {"id": "INTEGER", "city": "TEXT", "hired": "DATE", "active": "BOOLEAN"},
+}
 
 
 class Bench:
     """A small database, and what each text gives on it."""
 
-    def __init__(self, parser: Parser) -> None:
-        self._parser = parser
-        self._connection = sqlite3.connect(":memory:")
+    def __init__(self, parser: Parser, dialect: str) -> None:
+        self._parser, self._dialect = parser, dialect
+        self._connection: Any = (sqlite3 if dialect == "sqlite" else duckdb).connect(":memory:")
         for name, columns in TABLES.items():
-            self._connection.execute(f"CREATE TABLE {name}({columns.replace(' ', ', ')})")
+            self._connection.execute(f"CREATE TABLE {name}({', '.join(map(' '.join, columns.items()))})")
         singers = [
             (1, "Joe", "France", 52), (2, "Tim", "France", 19), (3, "Ann", "Spain", 31), (4, "Rose", "France", 25),
             (5, "Jo", "Italy", 45), (6, "Lee", "Spain", 11), (7, "Kim", "Italy", 60),
@@ -39,12 +45,14 @@ class Bench:
         concerts = [(i, i % 7 + 1, ("Paris", "Rome")[i % 2], i * 8.5 + 5.99) for i in range(12)]
         self._connection.executemany("INSERT INTO singer VALUES (?, ?, ?, ?)", singers)
         self._connection.executemany("INSERT INTO concert VALUES (?, ?, ?, ?)", concerts)
+        staff = [(1, "Rome", "2020-02-03", True), (2, "Rome", "2020-11-30", False), (3, "Oslo", "2021-05-01", True)]
+        self._connection.executemany("INSERT INTO staff VALUES (?, ?, ?, ?)", staff)
         self._catalog = Catalog(
-            snapshot="s", dialect="sqlite", engine_version="", database="main",
+            snapshot="s", dialect=dialect, engine_version="", database="main",
             tables=tuple(
                 CatalogTable(
                     name=name,
-                    columns=tuple(CatalogColumn(name=c, kind=Kind.OTHER, declared="") for c in columns.split()),
+                    columns=tuple(CatalogColumn(name=c, kind=Kind.OTHER, declared="") for c in columns),
                 )
                 for name, columns in TABLES.items()
             ),
@@ -54,7 +62,7 @@ class Bench:
     def asked(self, sql: str) -> tuple[Relation, ParsedQuery]:
         cursor = self._connection.execute(sql)
         columns = tuple(Column(each[0]) for each in cursor.description)
-        parsed = self._parser.parse(sql, "sqlite", self._catalog, sqlglot_dialect="sqlite")
+        parsed = self._parser.parse(sql, self._dialect, self._catalog, sqlglot_dialect=self._dialect)
         assert parsed.error is None, sql
         return Relation(columns, tuple(cursor.fetchall())), parsed
 
@@ -68,7 +76,13 @@ class Bench:
 @pytest.fixture(scope="module")
 def bench() -> Iterator[Bench]:
     with Parser() as parser:
-        yield Bench(parser)
+        yield Bench(parser, "sqlite")
+
+
+@pytest.fixture(scope="module")
+def benches(bench: Bench) -> Iterator[dict[str, Bench]]:
+    with Parser() as parser:
+        yield {"sqlite": bench, "duckdb": Bench(parser, "duckdb")}
 
 
 def answers() -> list[str]:
@@ -96,10 +110,14 @@ def test_an_answer_that_computes_nothing_matches_no_gold(bench: Bench, answer: s
             assert not credit, (gold, policy)
 
 
-@pytest.mark.parametrize("row", TABLE["right"], ids=range(len(TABLE["right"])))
-def test_a_right_answer_with_a_constant_in_it_matches(bench: Bench, row: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("row", "dialect"), [(row, dialect) for row in TABLE["right"] for dialect in row.get("dialects", ["sqlite"])]
+)
+def test_a_right_answer_with_a_constant_in_it_matches(
+    benches: dict[str, Bench], row: dict[str, str], dialect: str
+) -> None:
     """A constant beside what is computed, for a constant of the gold, or for a column held equal to it is right."""
-    assert bench.judged(row["gold"], row["answer"], "skill")[0].verdict == "match"
+    assert benches[dialect].judged(row["gold"], row["answer"], "skill")[0].verdict == "match"
 
 
 def test_the_reason_names_the_columns_that_read_no_table(bench: Bench) -> None:
