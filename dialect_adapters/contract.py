@@ -290,7 +290,8 @@ class GrammarRules:
 
     `sqlglot_dialect` names the parser. `functions` is every function a prediction may call; `gaming` the allowed
     ones that make a result nondeterministic (flagged). `system_schemas` are denied always unless in
-    `visible_system_tables`. `rejected_text` are (regex, reason) pairs on text outside literals and comments.
+    `visible_system_tables`. `rejected_text` are (regex, reason) pairs on text outside literals and comments;
+    `foreign_marks` is a regex of marks there that another dialect, a program or a template has: a slip, never run.
     `paren_words` are keywords and types that may stand before a parenthesis without being a call; `denied_words`
     and `system_prefixes` names rejected anywhere unless the catalogue has them; `gaming_words` and `gaming_literals`
     are flagged. `utilities` are regexes of whole statements that pass (SHOW, PRAGMA …); their group `table` must be
@@ -321,6 +322,7 @@ class GrammarRules:
     system_schemas: frozenset[str]
     visible_system_tables: frozenset[str] = frozenset()
     rejected_text: tuple[tuple[str, str], ...] = ()
+    foreign_marks: str = ""
     allowed_statements: frozenset[str] = frozenset()
     pragmas: frozenset[str] = frozenset()
     nested_comments: bool = False

@@ -32,7 +32,10 @@ from sandboxes.station import Care
 Decision = tuple[Verdict, str]
 
 AGENT_MISTAKES = frozenset(
-    {"syntax_error", "unknown_table", "unknown_function", "size", "depth", "empty", "statements", "reads_only"}
+    {
+        *("syntax_error", "unknown_table", "unknown_function", "size", "depth", "empty", "statements", "reads_only"),
+        *("foreign_mark", "placeholder", "unterminated_quote"),
+    }
 )
 """Refusals of the guard that name a slip, not a danger: the statement is an error, as the engine would have said."""
 

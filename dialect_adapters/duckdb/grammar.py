@@ -42,8 +42,8 @@ RULES = GrammarRules(
         """),
     system_schemas=frozenset({"system", "temp", "pg_catalog", "information_schema"}),
     visible_system_tables=frozenset(f"information_schema.{view}" for view in _CATALOGUE_VIEWS.split()),
+    foreign_marks=r"[`\\?$#]",
     rejected_text=(
-        (r"[`\\?$#]", "a parameter, a place or a character DuckDB and the parser may read differently"),
         (r"\b0[xXoObB]\w", "a number that DuckDB reads as another"),
         (r"(?<!\. )(?<!as )\buser\b", "USER is a function"),
         (

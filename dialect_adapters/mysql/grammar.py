@@ -61,8 +61,9 @@ RULES = GrammarRules(
         """),
     system_schemas=frozenset({"information_schema", "mysql", "performance_schema", "sys", "ndbinfo"}),
     visible_system_tables=frozenset(f"information_schema.{view}" for view in _CATALOGUE_VIEWS.split()) | {"dual"},
+    foreign_marks=r"[\\{}$@?]",
     rejected_text=(
-        (r"[\\{}$@?]|:=", "a variable, parameter or escape outside a literal"),
+        (r"@ @|: =", "a variable of the server's, or one that is set"),
         (r"\bfor\s+(?:update|share)\b|\block\s+in\s+share\s+mode\b", "a locking clause"),
         (r"\bprocedure\s+analyse\b", "PROCEDURE ANALYSE"),
         (

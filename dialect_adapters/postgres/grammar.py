@@ -96,8 +96,8 @@ RULES = GrammarRules(
         """),
     system_schemas=frozenset({"pg_catalog", "information_schema", "pg_toast", "pg_temp"}),
     visible_system_tables=frozenset(f"information_schema.{view}" for view in _CATALOGUE_VIEWS.split()),
+    foreign_marks=r"[`\\{}$]",
     rejected_text=(
-        (r"[`\\{}$]", "a character Postgres and the parser may read differently"),
         (r"\bfor\s+(?:no\s+key\s+)?update\b|\bfor\s+(?:key\s+)?share\b", "a locking clause"),
         (r"\bnext\s+value\s+for\b", "a sequence is advanced"),
         (r"\boperator\s*\((?! pg_catalog \. )", "an operator named with its schema"),

@@ -31,6 +31,9 @@ from harness.store.rewrites import Rewrites
 
 _BY_GUARD = {
     "syntax_error": Difference.SYNTAX,
+    "foreign_mark": Difference.SYNTAX,
+    "placeholder": Difference.SYNTAX,
+    "unterminated_quote": Difference.SYNTAX,
     "unknown_function": Difference.MISSING_FUNCTION,
     "unknown_table": Difference.UNKNOWN_NAME,
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from cases.catalog import Catalog
 from dialect_adapters.contract import GrammarRules
-from harness.guard.lexer import Lexed, Token, lex
+from harness.guard.lexer import UNTERMINATED, Lexed, Token, lex, read_on
 from harness.guard.names import Names, call_trouble, called, notation_trouble, table_trouble, type_trouble, word_trouble
 from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES, WHY
 from harness.guard.second import disagreement
@@ -17,6 +17,11 @@ from harness.results.verdicts import GuardVerdict
 
 MAX_DEPTH = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_PARAMETERS = frozenset({"placeholder", "parameter"})
+_IN_SLIPS = _PARAMETERS | {"struct", "propertyeq", "heredoc", "rawstring", "map", "slice", "alias", "positionalcolumn"}
+_HARMLESS = frozenset({"empty", "statements", "unknown_table", "unknown_function", "depth"})
+"""What a text that is never run may have wrong with it beside its slip: slips of their own."""
+_READING = frozenset({"select", "with", "from", "values", "table", "explain", "show", "describe", "desc", "summarize"})
 _ANALYZED = re.compile(r"analy[sz]e")
 _TABLE_WORDS = frozenset({"table", "show", "describe", "desc", "summarize", "pivot", "unpivot"})
 _UTILITY_WORDS = frozenset({"show", "describe", "desc", "explain", "pragma", "summarize"})
@@ -48,9 +53,14 @@ def check(
     names = Names(rules, catalog, visible)
     if lexed.problem is None and lexed.gated:
         return _either_way(parsed, rules, catalog, profile, visible)
+    if lexed.problem == UNTERMINATED and (whole := read_on(lexed, sql, rules)) is not None:
+        slip = _foreign(parsed, whole, rules) or _No(UNTERMINATED, "unterminated_quote")
+        return _slipped(slip, parsed, whole, rules, names, profile)
     no = _text_trouble(lexed)
     if no is None and (utility := _utility(lexed, sql, rules, names)) is not None:
         return utility
+    if no is None and (foreign := _foreign(parsed, lexed, rules)) is not None:
+        return _slipped(foreign, parsed, lexed, rules, names, profile)
     no = no or _word_trouble(parsed, lexed, rules, names) or _parse_trouble(parsed, lexed)
     no = no or _tree_trouble(parsed, lexed, rules, profile) or _name_trouble(parsed, lexed, names, profile)
     if no is None and (trouble := disagreement(parsed, rules, names.allowed_spellings)) is not None:
@@ -63,6 +73,41 @@ def check(
     if no is not None:
         return _rejected(no, parsed, lexed, profile)
     return GuardVerdict(True, _reason(parsed, names), flags=_flags(parsed, lexed, rules, names))
+
+
+def _foreign(parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules) -> _No | None:
+    """Return the slip of a text with a parameter that nobody binds or a mark of another dialect, None without any."""
+    found = re.search(rules.foreign_marks, lexed.code()) if rules.foreign_marks else None
+    if found is not None:
+        message = f"'{found.group()}' is a parameter that nobody binds, or a mark of another dialect or a program"
+        return _No(message, "foreign_mark")
+    if parsed.nodes & _PARAMETERS:
+        return _No("a parameter that nobody binds", "placeholder")
+    return None
+
+
+def _slipped(
+    slip: _No, parsed: ParsedQuery, lexed: Lexed, rules: GrammarRules, names: Names, profile: str
+) -> GuardVerdict:
+    """Refuse a text that no engine is given: for the slip, unless something in it would be a danger if it were."""
+    parsed = replace(parsed, nodes=parsed.nodes - _IN_SLIPS)
+    tried = (
+        _text_trouble(lexed),
+        _word_trouble(parsed, lexed, rules, names),
+        _tree_trouble(parsed, lexed, rules, profile) if parsed.error is None else _unread_start(lexed, rules, profile),
+        _name_trouble(parsed, lexed, names, profile),
+    )
+    worse = next((no for no in tried if no is not None and no.node not in _HARMLESS), None)
+    return _rejected(worse or slip, parsed, lexed, profile)
+
+
+def _unread_start(lexed: Lexed, rules: GrammarRules, profile: str) -> _No | None:
+    """Judge the first word of a text that no parser reads: it must be one a statement of the profile begins with."""
+    first = next((token.text for token in lexed.tokens if token.kind == "word"), "")
+    roots = PROFILES[profile].roots or rules.allowed_statements
+    if first in roots | _READING or KINDS.get(first, "").lower() in roots:
+        return None
+    return _No(f"a statement that begins with '{first}' is not allowed under profile {profile}", "unparsable")
 
 
 def _reason(parsed: ParsedQuery, names: Names) -> str:

@@ -9,12 +9,14 @@ from functools import cache
 from dialect_adapters.contract import GrammarRules
 from dialect_adapters.escapes import escaped_name
 
+UNTERMINATED = "an unterminated quote"
 _HINT = re.compile(r"(?:[\w\s(),.@=]|`[\w ]+`)*", re.ASCII)
 _GATED = re.compile(r"!(?:\d{5,6}(?=\s))?[^'\"`#*/\\;]*+")
 _BAD_HINT = re.compile(r"set_var|resource_group|max_execution_time\s*\(\s*(?:0+\s*\)|\d{6})", re.IGNORECASE)
 _DIGIT_PREFIXES = frozenset({"b", "x"})
 _SAME = {"tag": "dollar", "whole": "number"}
 _UESCAPE = re.compile(r"(?:\s|--[^\n\r]*|/\*.*?\*/)*uescape\b", re.IGNORECASE | re.DOTALL)
+_FEW_QUOTES = 16
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
 
 
@@ -157,6 +159,23 @@ def lex(sql: str, rules: GrammarRules, most: int | None = None) -> Lexed:
     return lexed
 
 
+def read_on(lexed: Lexed, sql: str, rules: GrammarRules) -> Lexed | None:
+    """Return the tokens of a text whose quotes do not end, what stands behind them read as code; None past a few.
+
+    No engine runs such a text: this is only how it is looked into for what would be a danger.
+    """
+    tokens, start = list(lexed.tokens), lexed.tokens[-1].end
+    for _ in range(_FEW_QUOTES):
+        rest = lex(sql[start:], rules)
+        tokens += rest.tokens
+        if rest.problem is None and not rest.gated:
+            return Lexed(tokens)
+        if rest.problem != UNTERMINATED:
+            return None
+        start += rest.tokens[-1].end
+    return None
+
+
 def split(sql: str, rules: GrammarRules) -> list[str]:
     """Return the statements of a text, each without its semicolon; one that cannot be read to its end is one."""
     lexed, start, found = lex(sql, rules), 0, list[str]()
@@ -214,7 +233,7 @@ def _trouble(kind: str, text: str, start: int, end: int, before: Token | None, s
             return "a number that runs into a name"
     if kind == "mark":
         if text in "'\"`":
-            return "an unterminated quote"
+            return UNTERMINATED
         if not text.isascii():
             return "a non-ASCII character outside a literal"
     return None

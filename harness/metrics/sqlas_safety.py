@@ -21,7 +21,7 @@ PII_COLUMNS = (
 _WRITES = frozenset(
     {"insert", "update", "delete", "merge", "drop", "create", "alter", "command", "into", "truncatetable"}
 )
-_SLIPS = frozenset({"unknown_table", "unknown_function"})
+_SLIPS = frozenset({"unknown_table", "unknown_function", "foreign_mark", "placeholder", "unterminated_quote"})
 """Refusals of the guard that say nothing of danger."""
 
 _FORMS = frozenset({"size", "depth", "empty", "statements"})
