@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,7 @@ from cases.relation import Kind
 from cases.snapshot import ColumnDef, TableDef
 from cases.sources.csv_writing import Fields, write_tables
 from cases.tables import read_table
+from dialect_adapters.duckdb.types import sql_type
 from harness.taking.contract import Taken
 
 _CSV = (".csv", ".tsv")
@@ -33,14 +35,28 @@ _KINDS = {
     "VARCHAR": Kind.TEXT,
     "DATE": Kind.DATE,
     "TIME": Kind.TIME,
-    "TIMESTAMP": Kind.TIMESTAMP,
+    "TIME WITH TIME ZONE": Kind.TIMETZ,
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"), Kind.TIMESTAMP),
     "TIMESTAMP WITH TIME ZONE": Kind.TIMESTAMPTZ,
     "UUID": Kind.UUID,
     "JSON": Kind.JSON,
     "BLOB": Kind.BYTES,
+    "BIT": Kind.BITS,
+    "INTERVAL": Kind.INTERVAL,
 }
-_TEXT = {Kind.BYTES: "'\\x' || hex({})"}
+_TEXT = {
+    Kind.BYTES: "'\\x' || hex({})",
+    Kind.INTERVAL: "'P' || datepart('year', {0}) || 'Y' || datepart('month', {0}) || 'M' || datepart('day', {0}) "
+    "|| 'DT' || datepart('hour', {0}) || 'H' || datepart('minute', {0}) || 'M' "
+    "|| printf('%.6f', datepart('microseconds', {0}) / 1000000.0) || 'S'",
+    Kind.ARRAY: "to_json({})",
+}
+_WIDE = {"UBIGINT": (20, 0), "HUGEINT": (38, 0), "UHUGEINT": (38, 0)}
+"""Whole numbers of more than 64 bits, and the decimals that hold them."""
+_LIST = re.compile(r"([^\[\]]+)\[\d*\]")
+_NO_ELEMENTS = (Kind.BYTES, Kind.JSON, Kind.INTERVAL)
 _BATCH = 5_000
+_VIEWS = "views.sql"
 
 Rows = Mapping[str, Callable[[], Fields]]
 """What gives each table's rows as CSV fields, when they are written."""
@@ -124,8 +140,14 @@ class DuckdbFile:
             if not here:
                 raise InputError("the database has no table", file=file, remedy="Name one that holds data")
             wanted = _chosen(tables, here)
-            read = [_asked(connection, name, _quoted(name), file) for name in here if name in wanted]
-            return _written(_whole(read, notes), folder, "duckdb")
+            read = _whole([_asked(connection, name, _quoted(name), file) for name in here if name in wanted], notes)
+            kept = _kept_views(connection, read.tables, file)
+            told = {f"view 'main.{name}' is not taken": f"view 'main.{name}' is taken to DuckDB only" for name in kept}
+            taken = _written(replace(read, notes=tuple(told.get(note, note) for note in read.notes)), folder, "duckdb")
+            if not kept:
+                return taken
+            (folder / _VIEWS).write_text("".join(f"{text}\n" for text in kept.values()), encoding="utf-8")
+            return replace(taken, snapshot={**taken.snapshot, "scripts": {"duckdb": [_VIEWS]}})
 
 
 def _files(folder: Path) -> list[Path]:
@@ -249,13 +271,11 @@ def _asked(connection: Any, name: str, source: str, file: Path) -> _Read:
     columns, asked, notes = [], [], []
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()  # noqa: S608 (quoted)
     for column, declared, null, *_ in described:
-        kind = Kind.DECIMAL if str(declared).startswith("DECIMAL(") else _KINDS.get(str(declared))
-        if kind is None:
-            notes.append(f"column '{name}.{column}' ({declared}) is taken as text")
-        digits = str(declared)[8:-1].split(",") if kind is Kind.DECIMAL else []
-        precision, scale = (int(digits[0]), int(digits[1])) if digits else (None, None)
-        columns.append(ColumnDef(column, kind or Kind.TEXT, null != "NO", None, precision, scale))
-        asked.append(f"CAST({_TEXT.get(kind or Kind.TEXT, '{}').format(_quoted(column))} AS VARCHAR)")
+        defined, cell, told = _carried(connection, source, column, str(declared))
+        columns.append(replace(defined, nullable=null != "NO"))
+        asked.append(f"CAST({cell} AS VARCHAR)")
+        if told:
+            notes.append(f"column '{name}.{column}' ({declared}) is taken as {told}")
     if not columns:
         raise InputError("it has no column", file=file, remedy="Name one that holds data")
     statement = f"SELECT {', '.join(asked)} FROM {source}"  # noqa: S608 (names are quoted)
@@ -267,6 +287,67 @@ def _asked(connection: Any, name: str, source: str, file: Path) -> _Read:
             yield from batch
 
     return _Read((TableDef(name, tuple(columns)),), {name: rows}, tuple(notes))
+
+
+def _carried(connection: Any, source: str, column: str, declared: str) -> tuple[ColumnDef, str, str]:
+    """Return what a column of DuckDB's becomes, the SQL of its cells, and what is told where it is another type."""
+    name = _quoted(column)
+    elements = _LIST.fullmatch(declared)
+    if declared.startswith("DECIMAL(") and not elements:
+        precision, scale = (int(digits) for digits in declared[8:-1].split(","))
+        return ColumnDef(column, Kind.DECIMAL, precision=precision, scale=scale), name, ""
+    if kind := _KINDS.get(declared):
+        return ColumnDef(column, kind), _TEXT.get(kind, "{}").format(name), ""
+    if declared == "TIMESTAMP_NS" and _all(connection, source, f"epoch_ns({name}) % 1000 = 0"):
+        return ColumnDef(column, Kind.TIMESTAMP), name, ""
+    if declared in _WIDE:
+        precision, scale = _WIDE[declared]
+        if _all(connection, source, f"{name} BETWEEN -9223372036854775808 AND 9223372036854775807"):
+            return ColumnDef(column, Kind.INT), name, "int, as all of its values are"
+        if _all(connection, source, f"{name} IS NULL OR TRY_CAST({name} AS DECIMAL({precision}, {scale})) IS NOT NULL"):
+            return ColumnDef(column, Kind.DECIMAL, precision=precision, scale=scale), name, "decimal"
+    if elements and (element := _KINDS.get(elements[1])) and element not in _NO_ELEMENTS:
+        # Floats as text: JSON has no NaN.
+        cells = name if element in (Kind.INT, Kind.BOOL, Kind.TEXT) else f"CAST({name} AS VARCHAR[])"
+        return ColumnDef(column, Kind.ARRAY), _TEXT[Kind.ARRAY].format(cells), "an array of text"
+    return ColumnDef(column, Kind.TEXT), name, "text"
+
+
+def _all(connection: Any, source: str, condition: str) -> bool:
+    """Return whether a condition holds in every row in which it is not NULL."""
+    (found,) = connection.execute(f"SELECT bool_and({condition}) FROM {source}").fetchone()  # noqa: S608 (quoted)
+    return found is not False
+
+
+def _kept_views(connection: Any, tables: Sequence[TableDef], file: Path) -> Mapping[str, str]:
+    """Return the views of the schema `main` that can be made over the tables as they are taken, in such an order."""
+    waiting = dict(
+        connection.execute(
+            "SELECT view_name, sql FROM duckdb_views() WHERE NOT internal AND schema_name = 'main' "
+            "AND database_name = current_database() ORDER BY view_name"
+        ).fetchall()
+    )
+    kept: dict[str, str] = {}
+    with _duckdb(file, ":memory:") as empty:
+        empty.execute("SET enable_external_access = false")
+        for table in tables:
+            spelled = ", ".join(f"{_quoted(column.name)} {sql_type(column)}" for column in table.columns)
+            empty.execute(f"CREATE TABLE {_quoted(table.name)} ({spelled})")
+        # A view may stand on another: as long as one more can be made, those left are tried again.
+        while made := [name for name, text in waiting.items() if _runs(empty, text)]:
+            kept |= {name: waiting.pop(name) for name in made}
+    return kept
+
+
+def _runs(connection: Any, statement: str) -> bool:
+    """Return whether DuckDB takes a statement."""
+    import duckdb
+
+    try:
+        connection.execute(statement)
+    except duckdb.Error:
+        return False
+    return True
 
 
 def _quoted(name: str) -> str:

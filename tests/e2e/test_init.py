@@ -7,7 +7,7 @@ import json
 import shlex
 import sqlite3
 from contextlib import closing
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from cases.errors import InputError
 from cases.formats.registry import load_pack
 from cases.predictions import read_predictions
+from cases.relation import Interval
 from cases.sources.scripts import script_text
 from harness.cli.init_command import command
 from harness.cli.main import cli
@@ -169,16 +170,79 @@ def test_a_duckdb_file_and_parquet_are_taken_with_their_types(tmp_path: Path) ->
         made.execute("CREATE TABLE odd AS SELECT '\\x00\\xFF'::BLOB AS raw, [1, 2] AS list")
         made.execute("CREATE VIEW seen AS SELECT 1 AS n")
     started = write_plan(plan_pack(str(tmp_path / "shop.duckdb")), tmp_path / "whole")
-    assert started.taken.notes == ("view 'main.seen' is not taken", "column 'odd.list' (INTEGER[]) is taken as text")
+    assert started.taken.notes == (
+        "view 'main.seen' is taken to DuckDB only",
+        "column 'odd.list' (INTEGER[]) is taken as an array of text",
+    )
     assert (started.taken.tables, started.taken.rows) == (("odd", "sales"), 3)
     assert started.following.endswith(" --dialect duckdb")
-    assert content(tmp_path / "whole") == [(b"\0\xff", "[1, 2]")]
+    assert content(tmp_path / "whole") == [(b"\0\xff", (1, 2))]
     write_plan(plan_pack(str(tmp_path / "shop.duckdb")), tmp_path / "a", tables=("sales",))
     write_plan(plan_pack(str(tmp_path / "files")), tmp_path / "b")
     write_plan(plan_pack(str(tmp_path / "files" / "sales.parquet")), tmp_path / "c")
     assert content(tmp_path / "a") == ROWS
     assert content(tmp_path / "b") == ROWS
     assert content(tmp_path / "c") == ROWS
+
+
+RICH = """
+CREATE TYPE mood AS ENUM ('b', 'a');
+CREATE TABLE t (e mood, a VARCHAR[], f DOUBLE[2], n INT[][], s STRUCT(x INT), big HUGEINT, wide HUGEINT, vast HUGEINT,
+  u UBIGINT, gap INTERVAL, fine TIMESTAMP_NS, whole TIMESTAMP_NS, bits BIT, zoned TIMETZ);
+INSERT INTO t VALUES ('a', ['x,"', NULL, ''], [1.5, 'nan'::DOUBLE], [[1]], {'x': 1}, 7, -9223372036854775809,
+  170141183460469231731687303715884105727, 18446744073709551615, INTERVAL '-14 months 2 days -3723.000001 seconds',
+  '2020-01-01 00:00:00.123456789', '2020-01-01 00:00:00.123456', '101', '10:00:00+02'), (NULL, NULL, NULL, NULL, NULL,
+  NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+CREATE VIEW z AS SELECT big FROM t;
+CREATE VIEW a AS SELECT big + 1 AS more FROM z;
+CREATE VIEW fields AS SELECT s.x FROM t;
+"""
+
+
+def test_types_and_views_of_duckdb_are_kept_where_there_are_such(tmp_path: Path) -> None:
+    """Wide numbers, intervals, moments, bits and lists keep their kind; views are made where the tables let them."""
+    duckdb = pytest.importorskip("duckdb", reason="the extra `duckdb` is not installed")
+    from dialect_adapters.duckdb.load import write_database
+
+    with duckdb.connect(tmp_path / "rich.duckdb") as made:
+        made.execute(RICH)
+    started = write_plan(plan_pack(str(tmp_path / "rich.duckdb")), tmp_path / "pack")
+    assert started.taken.notes == (
+        "view 'main.a' is taken to DuckDB only",
+        "view 'main.fields' is not taken",
+        "view 'main.z' is taken to DuckDB only",
+        "column 't.e' (ENUM('b', 'a')) is taken as text",
+        "column 't.a' (VARCHAR[]) is taken as an array of text",
+        "column 't.f' (DOUBLE[2]) is taken as an array of text",
+        "column 't.n' (INTEGER[][]) is taken as text",
+        "column 't.s' (STRUCT(x INTEGER)) is taken as text",
+        "column 't.big' (HUGEINT) is taken as int, as all of its values are",
+        "column 't.wide' (HUGEINT) is taken as decimal",
+        "column 't.vast' (HUGEINT) is taken as text",
+        "column 't.u' (UBIGINT) is taken as decimal",
+        "column 't.fine' (TIMESTAMP_NS) is taken as text",
+    )
+    first, second = content(tmp_path / "pack")
+    assert first == (
+        "a",
+        ('x,"', None, ""),
+        ("1.5", "nan"),
+        "[[1]]",
+        "{'x': 1}",
+        7,
+        Decimal("-9223372036854775809"),
+        str(2**127 - 1),
+        Decimal(2**64 - 1),
+        Interval(-14, 2, -3_723_000_001),
+        "2020-01-01 00:00:00.123456789",
+        datetime(2020, 1, 1, 0, 0, 0, 123456),
+        "101",
+        time.fromisoformat("10:00:00+02:00"),
+    )
+    assert second == (None,) * 14
+    write_database(load_pack(tmp_path / "pack").snapshot("data"), tmp_path / "again.duckdb")
+    with duckdb.connect(tmp_path / "again.duckdb", read_only=True) as again:
+        assert again.execute("SELECT more FROM a ORDER BY 1").fetchall() == [(8,), (None,)]
 
 
 def test_a_folder_of_csv_is_taken_by_what_its_columns_spell(tmp_path: Path) -> None:
