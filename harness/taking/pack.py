@@ -136,8 +136,9 @@ def next_command(folder: Path, cases: Sequence[Case], dialect: str = "sqlite", *
     """
     spoken = Counter(name for case in cases for name in case.gold)
     chosen = dialect if dialect in spoken or not spoken else spoken.most_common(1)[0][0]
-    engine = "" if chosen == "sqlite" else f" --dialect {chosen}"
-    return f"sqlassay {'run' if predicted else 'check-cases'} {shlex.quote(str(folder))}{engine}"
+    # A run is on one engine, a look at gold on several.
+    work, option = ("run", "--dialect") if predicted else ("check-cases", "--dialects")
+    return f"sqlassay {work} {shlex.quote(str(folder))}" + ("" if chosen == "sqlite" else f" {option} {chosen}")
 
 
 def _examples(table: Table, found: Guess) -> Iterator[str]:

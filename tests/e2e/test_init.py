@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from cases.case import Case
 from cases.errors import InputError
 from cases.formats.registry import load_pack
 from cases.predictions import read_predictions
@@ -21,7 +22,7 @@ from cases.relation import Interval
 from cases.sources.scripts import script_text
 from harness.cli.init_command import command
 from harness.cli.main import cli
-from harness.taking.pack import plan_pack, write_plan
+from harness.taking.pack import next_command, plan_pack, write_plan
 from harness.taking.registry import SOURCES, source_of
 
 QUESTIONS = (
@@ -183,6 +184,16 @@ def test_a_duckdb_file_and_parquet_are_taken_with_their_types(tmp_path: Path) ->
     assert content(tmp_path / "a") == ROWS
     assert content(tmp_path / "b") == ROWS
     assert content(tmp_path / "c") == ROWS
+
+
+@pytest.mark.parametrize("predicted", [True, False])
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_the_command_that_goes_on_is_one_there_is(dialect: str, predicted: bool) -> None:
+    """What is proposed names options that its command has, and the engine of the gold."""
+    case = Case(id="a", question="q", snapshot="data", gold={dialect: ("SELECT 1",)})
+    words = shlex.split(next_command(Path("a pack"), (case,), dialect, predicted=predicted))
+    assert CliRunner().invoke(cli, [*words[1:], "--help"]).exit_code == 0
+    assert (words[-1] == dialect) == (dialect != "sqlite")
 
 
 RICH = """
