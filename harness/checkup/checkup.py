@@ -113,7 +113,9 @@ class Checkup:
             if snapshot_id not in made and snapshot_id not in lacking:
                 snapshot = self.pack.snapshot(snapshot_id)
                 other = other_order(find_adapter(config.dialect), snapshot, order, config.seed, folder)
-                lacking |= {snapshot_id} if other is None else set()
+                if other is None:
+                    lacking.add(snapshot_id)
+                    self._not_ordered(config.dialect, order, f"snapshot {snapshot_id} cannot be written in that order")
                 made |= {} if other is None else {snapshot_id: other}
             if snapshot_id in lacking:
                 seen.notes.append(f"not run on {order} rows: snapshot {snapshot_id} cannot be written in that order")
@@ -128,6 +130,11 @@ class Checkup:
         except InputError as error:  # the stored order loaded: what cannot be loaded is this order of the rows
             for seen in able:
                 seen.notes.append(f"not run on {order} rows: {error.message}")
+            self._not_ordered(config.dialect, order, error.message)
+
+    def _not_ordered(self, dialect: str, order: RowOrder, why: str) -> None:
+        """Say that nobody looked for an order that rows only happen to have: the check is not whole."""
+        self.traces.append(f"{dialect}: order was not looked for on {order} rows: {why}")
 
 
 def other_order(adapter: Adapter, snapshot: Snapshot, order: RowOrder, seed: int, folder: Path) -> Snapshot | None:

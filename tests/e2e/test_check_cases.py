@@ -66,6 +66,22 @@ def flags(found: dict, dialect: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.jail
+def test_an_order_nobody_looked_for_is_told_by_the_last_line(cli, tmp_path):
+    """Rows of a full-text table cannot be stored otherwise: the check is not whole, exit 3, and the line says why."""
+    made = pack(tmp_path / "p")
+    with closing(sqlite3.connect(made / "goods.sqlite")) as db:
+        db.executescript("CREATE VIRTUAL TABLE words USING fts5(word); INSERT INTO words VALUES ('a')")
+    gold = {"sqlite": "SELECT code FROM goods"}
+    line = json.dumps({"id": "fine", "question": "?", "snapshot": "goods", "gold": gold})
+    (made / "cases.jsonl").write_text(line + "\n", encoding="utf-8")
+    ran = cli("check-cases", str(made), "--dialects", "sqlite", "--out", str(tmp_path / "h"))
+    assert ran.code == 3
+    last = ran.out.strip().splitlines()[-1]
+    assert last.startswith("INCOMPLETE")
+    assert "order was not looked for" in last
+
+
+@pytest.mark.jail
 @pytest.mark.parametrize(
     ("name", "flagged"), [("demo", {"empty": {"demo-09"}}), ("shop", {"empty": {"shop-020"}}), ("changes", {})]
 )
