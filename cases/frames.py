@@ -1,7 +1,8 @@
 """Results that people hold already, as relations: data frames, Arrow tables, records, and files of CSV, Parquet, JSON.
 
 Cells keep their types. Where a form cannot say a type (CSV) it is read from what a whole column spells; where it cannot
-say NULL (CSV, pandas) an empty cell or NaN is one. What Python's types would cut (nanoseconds) is kept as text.
+say NULL (CSV, pandas) an empty cell without quotes or NaN is one. What Python's types would cut (nanoseconds) is kept
+as text.
 """
 
 from __future__ import annotations
@@ -140,23 +141,26 @@ def _joined(names: Sequence[str], columns: Sequence[tuple[Kind, Sequence[object]
 
 
 def spelled(cells: Sequence[Any]) -> tuple[Kind, list[object]]:
-    """Return a column of text as the values that all of its cells spell, else as text."""
-    filled = [cell for cell in cells if cell is not None]
+    """Return a column of text as the values that all of its cells spell, else as text.
+
+    An empty text is one in a column of text alone: among numbers, moments and truths it can only be NULL.
+    """
+    filled = [cell for cell in cells if cell]
     if filled and all(_INT.fullmatch(cell) for cell in filled):
-        return Kind.INT, [None if cell is None else int(cell) for cell in cells]
+        return Kind.INT, [None if not cell else int(cell) for cell in cells]
     if filled and all(_NUMBER.fullmatch(cell) and any(letter.isdigit() for letter in cell) for cell in filled):
         floats = any("e" in cell.lower() or len(re.sub(r"\D", "", cell).lstrip("0")) > _EXACT for cell in filled)
         read = float if floats else Decimal
-        return Kind.FLOAT64 if floats else Kind.DECIMAL, [None if cell is None else read(cell) for cell in cells]
+        return Kind.FLOAT64 if floats else Kind.DECIMAL, [None if not cell else read(cell) for cell in cells]
     if filled and all(cell.lower() in ("true", "false") for cell in filled):
-        return Kind.BOOL, [None if cell is None else cell.lower() == "true" for cell in cells]
+        return Kind.BOOL, [None if not cell else cell.lower() == "true" for cell in cells]
     for kind, form, parse in (
         (Kind.DATE, _DAY, date.fromisoformat),
         (Kind.TIMESTAMP, _MOMENT, datetime.fromisoformat),
     ):
         if filled and all(form.fullmatch(cell) for cell in filled):
             try:
-                return kind, [None if cell is None else parse(cell) for cell in cells]
+                return kind, [None if not cell else parse(cell) for cell in cells]
             except ValueError:
                 break
     return Kind.TEXT, list(cells)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,9 +86,15 @@ def read_table(path: Path, *, sheet: str | None = None, exact: bool = False) -> 
 
 
 def _table(
-    path: Path, columns: Sequence[str], rows: Iterable[tuple[int, Sequence[Any]]], told: str, *, exact: bool
+    path: Path,
+    columns: Sequence[str],
+    rows: Iterable[tuple[int, Sequence[Any]]],
+    told: str,
+    *,
+    exact: bool,
+    quoted: str = "",
 ) -> Table:
-    """Return a table of records, each as wide as the header or shorter."""
+    """Return a table of records, each as wide as the header or shorter; `quoted` stands for an empty text in quotes."""
     header = [name.strip() for name in columns]
     while header and not header[-1]:
         header.pop()
@@ -96,19 +103,21 @@ def _table(
         raise InputError(f"two columns are named '{twice}'", file=path, line=1, remedy="Give each its own name")
     found = []
     for line, cells in rows:
-        behind = [cell for cell in cells[len(header) :] if cell not in (None, "")]
+        behind = [cell for cell in cells[len(header) :] if cell not in (None, "", quoted)]
         if behind:
             message = f"record has {len(cells)} cells for {len(header)} columns"
             raise InputError(message, file=path, line=line, remedy="Put cells that hold the separator in double quotes")
-        values = {name: _cell(cell, exact=exact) for name, cell in zip(header, cells, strict=False)}
+        values = {name: _cell(cell, exact=exact, quoted=quoted) for name, cell in zip(header, cells, strict=False)}
         # A blank line is a row where there is one column alone, whose NULL it is.
         if any(value is not None for value in values.values()) or (exact and (cells or len(header) == 1)):
             found.append(TableRow(line, values))
     return Table(path, tuple(header), tuple(found), told)
 
 
-def _cell(value: Any, *, exact: bool) -> Any:
+def _cell(value: Any, *, exact: bool, quoted: str = "") -> Any:
     """Return a cell: blank text is None, a whole float (Excel has no other number) a whole number."""
+    if exact and quoted and value == quoted:
+        return ""
     if exact:
         return None if value == "" else value
     if isinstance(value, str):
@@ -133,10 +142,23 @@ def _delimited(path: Path, *, exact: bool) -> Table:
     text, start = (rest, 1) if len(mark) == 1 else (text, 0)
     delimiter = mark if len(mark) == 1 else _delimiter(text)
     _whole(text, delimiter, path)
+    quoted = ""
+    if exact and '""' in text:
+        quoted = next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if mark not in text)
+        text = _marked(text, delimiter, quoted)
     records = _records(text, delimiter, path, start)
     _, header = next((record for record in records if any(cell.strip() for cell in record[1])), (1, []))
+    header = [cell if cell != quoted else "" for cell in header]
     names = {",": "comma", ";": "semicolon", "\t": "tab"}
-    return _table(path, header, records, f"separated by {names.get(delimiter, delimiter)}", exact=exact)
+    told = f"separated by {names.get(delimiter, delimiter)}"
+    return _table(path, header, records, told, exact=exact, quoted=quoted)
+
+
+def _marked(text: str, delimiter: str, mark: str) -> str:
+    """Return delimited text with a mark for every empty text in quotes: Python's csv does not tell the quotes."""
+    end = re.escape(delimiter)
+    field = re.compile(rf'("(?:[^"]|"")*+"[^{end}\r\n]*+|[^"{end}\r\n][^{end}\r\n]*+|)({end}|\r\n?|\n|\Z)')
+    return field.sub(lambda found: mark + found[2] if found[1] == '""' else found[0], text)
 
 
 def _delimiter(text: str) -> str:

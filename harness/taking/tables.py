@@ -213,7 +213,8 @@ def _of_csv(file: Path) -> _Read:
         kind = Kind.TIMESTAMPTZ if zoned == {True} else Kind.TEXT if len(zoned) == 2 else kind
         column, kept = _column(name, kind, values)
         columns.append(column)
-        fields.append(cells if kept is not Kind.BOOL else [None if cell is None else cell.lower() for cell in cells])
+        spelling = cells if kept is Kind.TEXT else [cell or None for cell in cells]
+        fields.append(spelling if kept is not Kind.BOOL else [cell and cell.lower() for cell in spelling])
         told.append(f"{name} {kept}")
     rows = list(zip(*fields, strict=True)) if fields else []
     definition = TableDef(_table_name(file), tuple(columns))

@@ -37,10 +37,15 @@ MOMENT = datetime(2026, 1, 31, 12, 0, 0, 123456)
         (["2026-01-31 12:00:00+02", ""], [datetime(2026, 1, 31, 10, tzinfo=UTC), None]),
         (["-", "+"], ["-", "+"]),
         (["", ""], [None, None]),
+        (['""', "x", ""], ["", "x", None]),
+        (['""', "1", ""], [None, 1, None]),
+        (['""', "2026-01-31"], [None, date(2026, 1, 31)]),
+        (['""', '""'], ["", ""]),
+        (['"a"""', '""', '"b,"""""'], ['a"', "", 'b,""']),
     ],
 )
 def test_a_column_of_csv_is_what_all_of_its_cells_spell(tmp_path: Path, cells: list[str], values: list[object]) -> None:
-    """One other spelling, and the column is text; an empty cell is NULL."""
+    """One other spelling, and the column is text; an empty cell is NULL, in quotes an empty text among texts."""
     (tmp_path / "r.csv").write_text("id,n\n" + "".join(f"{place},{cell}\n" for place, cell in enumerate(cells)))
     found = relation_of(tmp_path / "r.csv")
     assert [row[1] for row in found.rows] == values
