@@ -64,15 +64,18 @@ def against(
         return _states(case, answer, predicted, (policy, strict, others), snapshot_id, desk)
     gold = GoldRows.of(answer)
     idle = frozenset() if wrote is None else wrote.constants(len(predicted.relation.columns))
-    comparison, partial = credited(gold, predicted.relation, policy, constants=idle)
+    told = frozenset() if wrote is None else wrote.repeated(predicted.relation)
+    comparison, partial = credited(gold, predicted.relation, policy, constants=idle, literals=told)
     return Execution(
         snapshot=snapshot_id,
         gold=Rows(gold.relation, answer.seconds),
         predicted=predicted,
         comparison=comparison,
-        strict=judge_rows(gold, predicted.relation, strict, constants=idle),
+        strict=judge_rows(gold, predicted.relation, strict, constants=idle, literals=told),
         partial=partial,
-        others=tuple((name, judge_rows(gold, predicted.relation, other, constants=idle)) for name, other in others),
+        others=tuple(
+            (name, judge_rows(gold, predicted.relation, other, constants=idle, literals=told)) for name, other in others
+        ),
     )
 
 

@@ -33,7 +33,8 @@ class GoldRows:
 
     `sql` is the gold's text, `order` its outermost ORDER BY, `probe` the same query with its hidden order keys and one
     row more than its LIMIT. All are None where relations alone are compared. `constants` are its columns that read no
-    table. `quotient_scale` is to how many places its engine rounds what it divides, None where it divides nothing.
+    table, `literals` those whose only value is a number it writes.
+    `quotient_scale` is to how many places its engine rounds what it divides, None where it divides nothing.
     """
 
     relation: Relation
@@ -42,6 +43,7 @@ class GoldRows:
     probe: Relation | None = None
     constants: frozenset[int] = frozenset()
     quotient_scale: int | None = None
+    literals: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, answer: GoldAnswer) -> GoldRows:
@@ -53,7 +55,15 @@ class GoldRows:
             raise AssertionError("only a gold with rows is compared")
         constants = answer.parsed.constants(len(answer.relation.columns))
         scale = quotient_scale(answer.parsed.dialect, divides=answer.parsed.divides)
-        return cls(answer.relation, answer.sql, answer.parsed.order, answer.probe, constants, scale)
+        return cls(
+            answer.relation,
+            answer.sql,
+            answer.parsed.order,
+            answer.probe,
+            constants,
+            scale,
+            answer.parsed.repeated(answer.relation),
+        )
 
 
 def quotient_scale(dialect: str, *, divides: bool) -> int | None:
@@ -67,32 +77,56 @@ def quotient_scale(dialect: str, *, divides: bool) -> int | None:
 _ANY: frozenset[int] = frozenset()
 
 
-def judge_rows(gold: GoldRows, predicted: Relation, policy: Policy, *, constants: frozenset[int] = _ANY) -> Comparison:
+def judge_rows(
+    gold: GoldRows,
+    predicted: Relation,
+    policy: Policy,
+    *,
+    constants: frozenset[int] = _ANY,
+    literals: frozenset[int] = _ANY,
+) -> Comparison:
     """Return whether the predicted rows agree with the gold's under a policy.
 
-    `constants` are the predicted columns that read no table, where the statement is known.
+    `constants` are the predicted columns that read no table, where the statement is known; `literals` those of one row
+    whose value is a number that the statement writes.
     Raises: InputError for a policy that cannot be applied (an unknown zone, a column the gold lacks).
     """
     resolved, order = _resolved(gold, policy)
-    return compare(gold.relation, predicted, resolved, order=order, constants=Constants(gold.constants, constants))
+    return compare(
+        gold.relation,
+        predicted,
+        resolved,
+        order=order,
+        constants=Constants(gold.constants, constants, gold.literals, literals),
+    )
 
 
 def credited(
-    gold: GoldRows, predicted: Relation, policy: Policy, *, constants: frozenset[int] = _ANY
+    gold: GoldRows,
+    predicted: Relation,
+    policy: Policy,
+    *,
+    constants: frozenset[int] = _ANY,
+    literals: frozenset[int] = _ANY,
 ) -> tuple[Comparison, float | None]:
     """Return the same with the Skill's partial credit, which a mismatch alone has."""
     resolved, order = _resolved(gold, policy)
-    idle = Constants(gold.constants, constants)
+    idle = Constants(gold.constants, constants, gold.literals, literals)
     found = compare(gold.relation, predicted, resolved, order=order, constants=idle)
     return found, partial_credit(gold.relation, predicted, resolved, idle) if found.verdict == "mismatch" else None
 
 
 def cells_apart(
-    gold: GoldRows, predicted: Relation, policy: Policy, *, constants: frozenset[int] = _ANY
+    gold: GoldRows,
+    predicted: Relation,
+    policy: Policy,
+    *,
+    constants: frozenset[int] = _ANY,
+    literals: frozenset[int] = _ANY,
 ) -> Iterator[CellDifference]:
     """Yield every cell in which the predicted rows differ from the gold's under a policy; none where they match."""
     resolved, order = _resolved(gold, policy)
-    idle = Constants(gold.constants, constants)
+    idle = Constants(gold.constants, constants, gold.literals, literals)
     found = compare(gold.relation, predicted, resolved, order=order, constants=idle)
     yield from differences(gold.relation, predicted, resolved, order, found)
 

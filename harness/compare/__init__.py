@@ -49,4 +49,6 @@ def compare(
         idle = constants.leave_too_few(compared(gold, policy), compared(predicted, policy))
         return replace(said, flags=(*said.flags, "constants")) if idle and said.verdict == "match" else said
     found = judge(gold, predicted, policy, order, constants=constants)
-    return explained(gold, predicted, policy, order, found, constants)
+    said = explained(gold, predicted, policy, order, found, constants)
+    repeated = said.verdict == "match" and constants.repeat(said.columns)
+    return replace(said, flags=(*said.flags, "value_by_literal")) if repeated else said

@@ -24,11 +24,21 @@ Kept = tuple[int, ...]
 class Constants:
     """The columns of either side that read no table, known from the statements; none where only rows are known.
 
+    `literals` are those of either side whose only value is a number that the statement writes.
     What a prediction writes down without reading anything stands for no gold column that is computed.
     """
 
     gold: frozenset[int] = frozenset()
     pred: frozenset[int] = frozenset()
+    gold_literals: frozenset[int] = frozenset()
+    literals: frozenset[int] = frozenset()
+
+    def repeat(self, columns: tuple[int | None, ...]) -> bool:
+        """Tell whether a column stands for a gold one by a number that only the prediction's text writes."""
+        return any(
+            theirs in self.literals and ours not in self.gold | self.gold_literals
+            for ours, theirs in enumerate(columns)
+        )
 
     def bar(self, kept: Kept, mapping: tuple[int, ...]) -> bool:
         """Tell whether a mapping lets a constant stand for a computed gold column."""

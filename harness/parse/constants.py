@@ -405,6 +405,10 @@ class _Reader:
             return False
         if isinstance(node, (exp.Case, exp.If)):
             return self._chosen(node, scope, env)
+        if isinstance(node, exp.Nullif) and _spelled(node.this) is not None:
+            return False  # that literal or nothing
+        if isinstance(node, exp.Filter) and _truth(node.expression.this) is False:
+            return False
         if isinstance(node, exp.Coalesce):
             return self._first_given(node, scope, env)
         if isinstance(node, (exp.And, exp.Or)) and _truth(node) is not None:

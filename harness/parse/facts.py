@@ -23,6 +23,7 @@ from harness.parse.resolve import Resolver
 from harness.parse.scope import folds_quoted, tables_of, written
 from harness.parse.second import second_reading
 from harness.parse.spelling import CHANGES, NONE, Spelled, head, names, plain, read
+from harness.parse.written import numbers_written
 from harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
@@ -153,6 +154,7 @@ def _normal_facts(tree: exp.Expr, text: str, tokens: list[Token], dialect: str, 
     facts["processed_sql"] = spell(tree, dialect)
     facts["blocks"] = blocks_of(tree, resolver, dialect)
     facts["computed"] = computed_of(tree, resolver.tables)
+    facts["numbers"] = numbers_written(tree)
     return facts
 
 

@@ -28,6 +28,7 @@ FLAGS = {
     "ignored_columns": "columns are left out by name, as ignore_columns says",
     "ignored_absent": "ignore_columns names a column the gold does not have",
     "constants": "the prediction reads no table where the gold does; `strict` accepts no such answer",
+    "value_by_literal": "the value is a number that the prediction's text writes itself, where the gold computes it",
     "chosen_columns": "several predicted columns could stand for one gold column",
     "crossed_names": "columns that have the gold's names stand for others of its columns",
     "truncated": "one result was cut, so equal rows prove nothing",

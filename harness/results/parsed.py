@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal
 
+from cases.relation import Relation
 from harness.results.blocks import Block
 from harness.results.exact_set import Parts
 
@@ -92,7 +94,7 @@ class ParsedQuery:
     of its queries select everything, `parts` the first statement by clause where it is a query, `published` the same as
     Spider's published script reads it, None where it cannot, `unpublished` then the reason.
     `blocks` are the facts of every SELECT, the outermost first. `computed` says of each output column whether its value
-    comes from a table, None where that cannot be told.
+    comes from a table, None where that cannot be told; `numbers` which numbers the text writes that may be its value.
     """
 
     sql: str
@@ -133,6 +135,7 @@ class ParsedQuery:
     unpublished: str = ""
     blocks: tuple[Block, ...] = ()
     computed: tuple[bool, ...] | None = None
+    numbers: tuple[str, ...] = ()
 
     @property
     def divides(self) -> bool:
@@ -146,3 +149,13 @@ class ParsedQuery:
         if self.computed is None or len(self.computed) != width:
             return frozenset()
         return frozenset(place for place, computed in enumerate(self.computed) if not computed)
+
+    def repeated(self, relation: Relation) -> frozenset[int]:
+        """Return the columns of a result of one row whose value is a number that the text writes for them."""
+        if len(relation.rows) != 1 or len(self.numbers) != len(relation.columns):
+            return frozenset()
+        return frozenset(
+            place
+            for place, (value, numbers) in enumerate(zip(relation.rows[0], self.numbers, strict=True))
+            if isinstance(value, (int, float, Decimal)) and any(abs(value) == float(one) for one in numbers.split())
+        )

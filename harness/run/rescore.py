@@ -106,15 +106,15 @@ def _judge(gold: StoredGold, sides: StoredSides, policy: Policy, dialect: str) -
         raise AssertionError("rows stand beside rows and states beside states")  # noqa: TRY004 (read_sides refuses others)
     rows, idle = _rows(gold, gold.content, dialect), sides.constants
     if len(sides.golds) > 1:
-        return credited(rows, predicted, policy, constants=idle)
-    return judge_rows(rows, predicted, policy, constants=idle), None
+        return credited(rows, predicted, policy, constants=idle, literals=sides.literals)
+    return judge_rows(rows, predicted, policy, constants=idle, literals=sides.literals), None
 
 
 def _rows(gold: StoredGold, relation: Relation, dialect: str) -> GoldRows:
     """Return a stored gold's rows with all that was known of it when it ran."""
     probe = gold.probe if isinstance(gold.probe, Relation) else None
     scale = quotient_scale(dialect, divides=gold.divides)
-    return GoldRows(relation, gold.sql, _facts(gold.order), probe, gold.constants, scale)
+    return GoldRows(relation, gold.sql, _facts(gold.order), probe, gold.constants, scale, gold.literals)
 
 
 def differing(sides: StoredSides, policy: Policy, dialect: str) -> str:

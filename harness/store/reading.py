@@ -35,6 +35,7 @@ class StoredGold:
     order: OrderRecord | None
     constants: frozenset[int] = frozenset()
     divides: bool = False
+    literals: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class StoredSides:
     predicted: Content
     orders: tuple[OrderRecord | None, ...] = ()
     constants: frozenset[int] = frozenset()
+    literals: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +172,9 @@ def _together(sides: dict[tuple[str, int], Side], result: CaseResult) -> StoredS
                 order = result.gold_structure.order
             sql = result.gold_sql if not number and side.sql is None else side.sql
             shown = None if probe is None else probe.content
-            golds.append(StoredGold(side.content, shown, sql, order, side.constants, side.divides))
+            golds.append(StoredGold(side.content, shown, sql, order, side.constants, side.divides, side.literals))
     predicted = sides["predicted", 0]
-    return StoredSides(tuple(golds), predicted.content, predicted.orders, predicted.constants)
+    return StoredSides(tuple(golds), predicted.content, predicted.orders, predicted.constants, predicted.literals)
 
 
 def _side(data: bytes, path: Path, line: int, result: CaseResult) -> Side:

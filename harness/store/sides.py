@@ -33,7 +33,8 @@ class Side:
     """One stored line. Alternative 0 is the gold that counted in the run; `order` is the gold's outermost ORDER BY.
 
     `orders` says how each eval query orders its rows; it stands with the prediction of a change. `constants` are the
-    columns that read no table; `divides` says whether the gold's text divides or averages.
+    columns that read no table, `literals` those of one row whose value is a number the text writes;
+    `divides` says whether the gold's text divides or averages.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Side:
     orders: tuple[OrderRecord | None, ...] = ()
     constants: frozenset[int] = frozenset()
     divides: bool = False
+    literals: frozenset[int] = frozenset()
 
 
 class _Strict(BaseModel):
@@ -95,6 +97,7 @@ class _Line(_Strict):
     orders: tuple[OrderRecord | None, ...] = ()
     constants: frozenset[int] = frozenset()
     divides: bool = False
+    literals: frozenset[int] = frozenset()
     columns: Any = None
     rows: Any = None
     state: _State | None = None
@@ -108,11 +111,18 @@ def row_sides(golds: Sequence[GoldAnswer], predicted: Relation, wrote: ParsedQue
             order = order_record(answer.parsed.order)
             constants = answer.parsed.constants(len(answer.relation.columns))
             divides = answer.parsed.divides
-            sides.append(Side("gold", answer.relation, number, answer.sql, order, constants=constants, divides=divides))
+            told = answer.parsed.repeated(answer.relation)
+            sides.append(
+                Side(
+                    "gold", answer.relation, number, answer.sql, order,
+                    constants=constants, divides=divides, literals=told,
+                )
+            )  # fmt: skip
         if answer.probe is not None:
             sides.append(Side("probe", answer.probe, number))
     idle = frozenset() if wrote is None else wrote.constants(len(predicted.columns))
-    return [*sides, Side("predicted", predicted, constants=idle)]
+    told = frozenset() if wrote is None else wrote.repeated(predicted)
+    return [*sides, Side("predicted", predicted, constants=idle, literals=told)]
 
 
 def state_sides(golds: Sequence[GoldAnswer], predicted: Changed, orders: Sequence[OrderFacts | None]) -> list[Side]:
@@ -131,6 +141,7 @@ def side_to_json(side: Side) -> dict[str, object]:
         "order": None if side.order is None else side.order.model_dump(mode="json"),
         "constants": sorted(side.constants) or None,
         "divides": side.divides or None,
+        "literals": sorted(side.literals) or None,
         "orders": [None if one is None else one.model_dump(mode="json") for one in side.orders] or None,
     }
     said = {"side": side.name} | {name: value for name, value in head.items() if value is not None}
@@ -152,7 +163,8 @@ def side_from_json(value: dict[str, object]) -> Side:
         content = _state_from(line.state, line.side)
     else:
         content = relation_from_json({"columns": line.columns, "rows": line.rows}, field=line.side)
-    return Side(line.side, content, line.alternative, line.sql, line.order, line.orders, line.constants, line.divides)
+    said = line.alternative, line.sql, line.order, line.orders, line.constants, line.divides, line.literals
+    return Side(line.side, content, *said)
 
 
 def lean(golds: Sequence[Changed], predicted: Changed) -> tuple[list[Changed], Changed]:

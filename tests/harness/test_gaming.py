@@ -70,7 +70,13 @@ class Bench:
         ours, facts = self.asked(gold)
         theirs, wrote = self.asked(answer)
         rows = GoldRows.of(GoldAnswer(gold, facts, ours))
-        return credited(rows, theirs, preset(policy), constants=wrote.constants(len(theirs.columns)))
+        return credited(
+            rows,
+            theirs,
+            preset(policy),
+            constants=wrote.constants(len(theirs.columns)),
+            literals=wrote.repeated(theirs),
+        )
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +152,20 @@ def test_a_peer_keeps_its_rule_and_is_marked(bench: Bench) -> None:
     found, _ = bench.judged("SELECT count(*) FROM singer", "SELECT 7", "bird")
     assert (found.verdict, found.flags) == ("match", ("constants",))
     assert bench.judged("SELECT count(*) FROM singer", "SELECT count(id) FROM singer", "bird")[0].flags == ()
+
+
+@pytest.mark.parametrize("answer", TABLE["by_literal"])
+def test_a_match_by_a_number_of_the_text_is_flagged(bench: Bench, answer: str) -> None:
+    """One row whose number the prediction writes itself is told, where the gold computes it."""
+    found, _ = bench.judged("SELECT count(*) FROM singer", answer, "skill")
+    assert (found.verdict, "value_by_literal" in found.flags) == ("match", True)
+
+
+@pytest.mark.parametrize("row", TABLE["unflagged"], ids=range(len(TABLE["unflagged"])))
+def test_a_number_that_is_not_the_value_is_not_flagged(bench: Bench, row: dict[str, str]) -> None:
+    """Numbers of conditions, defaults of 0, percents, places to round to and numbers of the gold are usual."""
+    found, _ = bench.judged(row["gold"], row["answer"], "skill")
+    assert (found.verdict, "value_by_literal" in found.flags) == ("match", False)
 
 
 def test_rows_alone_know_of_no_constants() -> None:

@@ -400,14 +400,14 @@ def test_states_that_changes_left_are_judged_again(tmp_path: Path) -> None:
 
 
 def test_stored_sides_come_back_as_they_were() -> None:
-    """Texts, ORDER BY with its offset, probes and alternatives survive the file."""
+    """Texts, ORDER BY with its offset, probes, numbers a text repeats and alternatives survive the file."""
     facts = OrderFacts((OrderKey(None, "desc", "last", "x"),), 3, True, None, offset=True)
     parsed = ParsedQuery(sql="Q", dialect="sqlite", parser="p", order=facts)
     rows = relation(((1, Decimal("1.50")),))
     golds = [
         GoldAnswer("Q", parsed, rows, rows),
         GoldAnswer("R", parsed, None, failure="x"),
-        GoldAnswer("S", replace(parsed, nodes=frozenset({"avg"})), rows),
+        GoldAnswer("S", replace(parsed, nodes=frozenset({"avg"}), numbers=("", "1.5")), rows),
     ]
     sides = row_sides(golds, rows)
     assert [(side.name, side.alternative, side.sql) for side in sides] == [
@@ -420,6 +420,7 @@ def test_stored_sides_come_back_as_they_were() -> None:
     assert sides[0].order is not None
     assert sides[0].order.offset is True
     assert [side.divides for side in sides] == [False, False, True, False]
+    assert [side.literals for side in sides] == [set(), set(), {1}, set()]
 
 
 @pytest.mark.jail
