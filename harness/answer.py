@@ -50,6 +50,11 @@ _INLINE_FENCE = re.compile(
 )
 _REASONING = re.compile(r"<(think|thinking|reasoning|scratchpad)>", re.IGNORECASE)
 _TAG = re.compile(r"<(sql|query|sql_query|answer|final_answer|final|code|output|result)>", re.IGNORECASE)
+_BRACKET_TAG = re.compile(r"\[(sql|query|answer)\]", re.IGNORECASE)
+_END_TOKENS = re.compile(
+    r"(?:\s*(?:<\|[a-z_]{1,32}\|>|</s>|<eos>|<end_of_turn>|\[/(?:sql|query|answer|inst)\]))+\s*\Z", re.IGNORECASE
+)
+"""What models end a turn with, and the close of a tag that the prompt opened."""
 _QUOTED = re.compile(r"(`{1,2}|\"{3}|'{3}|\"|')(?P<body>.*)\1", re.DOTALL)
 _CODE_SPAN = re.compile(r"(?<!`)`([^`]{1,9999})`(?!`)")
 _LABEL = re.compile(
@@ -98,6 +103,10 @@ def read_answer(text: str, rules: GrammarRules) -> Answer:
         if stripped != rest.strip(" \t\r\n\f\v") and "byte_order_mark" not in done:
             done.append("byte_order_mark")
         rest = stripped if done else rest
+        if (ends := _end_tokens(stripped, rules)) is not None:
+            done.append("end_token")
+            rest = stripped[:ends]
+            continue
         if _is_sql(stripped, rules) and not _introduces(stripped, rules):
             return _ended(text, rest, done, rules)
         found = next(((name, inside) for name, rule in _RULES if (inside := rule(stripped, rules)) is not None), None)
@@ -119,6 +128,18 @@ def _is_sql(text: str, rules: GrammarRules) -> bool:
     if not tokens or (lexed.gated and text.lstrip(";( \t\r\n").startswith("/*")):
         return True
     return _starts(tokens)
+
+
+def _end_tokens(text: str, rules: GrammarRules) -> int | None:
+    """Return where the marks of a turn's end begin behind a text, None without any; in SQL they must stand in code."""
+    found = _END_TOKENS.search(text, max(0, len(text) - _LOOK))
+    if found is None or found.start() == 0 or _BRACKET_TAG.match(text) is not None:
+        return None
+    place = found.start() + len(found.group()) - len(found.group().lstrip())
+    if not _is_sql(text, rules):
+        return found.start()
+    starts = {token.start for token in lex(text, rules).tokens}
+    return found.start() if place in starts else None
 
 
 def _without_brackets(lexed: Lexed) -> list[Token]:
@@ -269,6 +290,9 @@ def _without_reasoning(text: str, _rules: GrammarRules) -> str | None:
 def _in_tag(text: str, _rules: GrammarRules) -> str | None:
     """Return what stands between the tags of a statement; several different ones are several statements."""
     lowered, found = text.lower(), dict[str, None]()
+    if (bracket := _BRACKET_TAG.search(text)) is not None:
+        inside, _, _ = re.split(rf"(\[/{bracket[1]}\]|\Z)", text[bracket.end() :], maxsplit=1, flags=re.IGNORECASE)
+        found.update({inside.strip(): None} if inside.strip() else {})
     for opened in islice(_TAG.finditer(text), _TRIES):
         close = lowered.find(f"</{opened[1].lower()}>", opened.end())
         inside = "" if close < 0 else text[opened.end() : close].strip()
