@@ -14,6 +14,8 @@ from cases.snapshot import Snapshot, TableDef
 _EXACT = frozenset({Kind.INT, Kind.DECIMAL})
 _TEXTUAL = frozenset({Kind.TEXT, Kind.BYTES})
 _SUMMED = _EXACT | _TEXTUAL
+_ROOMY = 28
+"""Digits of a decimal whose sum, of any table there is, fits the 38 that the narrowest engine sums in."""
 _EPSILON = 2.0**-52
 # A plain sum of doubles depends on the order of adding: 1e17 takes a 3 along or loses it, and can pass any double.
 # Of logarithms none is above 710, and a value changed by one part in a thousand weighs the same at every size.
@@ -67,14 +69,25 @@ class Tally:
                     self._weigh(index, cell)
             yield row
 
-    def question(self, target: str, quote: Callable[[str], str], text_bytes: str = "octet_length({})") -> str:
-        """Return the SELECT that asks the engine for the same figures; `text_bytes` is how it counts a text's bytes."""
+    def question(
+        self,
+        target: str,
+        quote: Callable[[str], str],
+        text_bytes: str = "octet_length({})",
+        wide_sum: str = "sum({})",
+    ) -> str:
+        """Return the SELECT that asks the engine for the same figures; `text_bytes` is how it counts a text's bytes.
+
+        `wide_sum` is how it adds up decimals whose sum may pass its own: as text of three numbers, where the sum is
+        the first times 10**18 and the second, divided by ten to the power of the third.
+        """
         parts = ["count(*)"]
         for column in self.table.columns:
             name = quote(column.name)
             parts.append(f"count({name})")
             if column.kind in _EXACT:
-                parts.append(f"sum({name})")
+                wide = column.kind is Kind.DECIMAL and (column.precision is None or column.precision > _ROOMY)
+                parts.append((wide_sum if wide else "sum({})").format(name))
             elif column.kind is Kind.FLOAT64:
                 parts.append(f"sum({_LOGARITHM.format(name)}), min({name}), max({name})")
             elif column.kind in _TEXTUAL:
@@ -119,6 +132,9 @@ class Tally:
             return True
         if held is None:
             return self._filled[index] == 0
+        if isinstance(held, str):
+            high, low, scale = (int(part) for part in held.split())
+            return Fraction(high * 10**18 + low, 10**scale) == self._sums[index]
         return isinstance(held, (int, float, Decimal)) and isfinite(held) and Fraction(held) == self._sums[index]
 
 

@@ -28,6 +28,13 @@ NAMES = NameRules("DuckDB", None, "characters", lambda name: name.encode().lower
 _CHUNK_ROWS = 20_000
 _CHUNK_CELLS = 200_000
 _TEXT_BYTES = "strlen({})"
+# A sum of decimals has 38 digits, as the widest of them: their digits are added up as two whole numbers.
+_DIGITS = "CAST(replace(CAST({} AS VARCHAR), '.', '') AS HUGEINT)"
+_WIDE_SUM = (
+    f"CAST(sum({_DIGITS} // 1000000000000000000) AS VARCHAR) || ' ' || "
+    f"CAST(sum({_DIGITS} % 1000000000000000000) AS VARCHAR) || ' ' || "
+    "CAST(max(strlen(split_part(CAST({} AS VARCHAR), '.', 2))) AS VARCHAR)"
+).replace("{}", "{0}")
 _NO_SPACE = "No space left on device"
 _OPTIONS: dict[str, str | bool | int | float | list[str]] = {
     "threads": 1,
@@ -108,7 +115,7 @@ def _load_table(db: duckdb.DuckDBPyConnection, snapshot: Snapshot, table: TableD
     if snapshot.source is not None:
         tally = Tally(table)
         _fill(db, snapshot, table, tally.watch(snapshot.source.rows(table.name)))
-        answer = db.execute(tally.question(quoted(table.name), quoted, _TEXT_BYTES)).fetchone()
+        answer = db.execute(tally.question(quoted(table.name), quoted, _TEXT_BYTES, _WIDE_SUM)).fetchone()
         if difference := tally.difference(answer or ()):
             message = f"table {table.name}: {difference}"
             raise row_fault(snapshot, table.name, None, message, "Correct the column's declared kind or size")

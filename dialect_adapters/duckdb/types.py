@@ -79,7 +79,10 @@ def handed(value: object) -> object:
     match value:
         case None | bool() | int() | float() | str() | bytes():
             return value
-        case Decimal() | UUID():
+        case Decimal():
+            # In full: DuckDB takes -1E-38 for no decimal of 38 digits behind the point.
+            return f"{value:f}" if -100 < value.adjusted() < 100 else str(value)
+        case UUID():
             return str(value)
         case dt.datetime():
             return value.isoformat(sep=" ")

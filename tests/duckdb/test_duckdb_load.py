@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from decimal import Context, Decimal
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -50,6 +52,23 @@ def _read(folder: Path, sql: str) -> list[tuple[object, ...]]:
 
     with closing(duckdb.connect(str(folder / "s.duckdb"), read_only=True)) as db:
         return [tuple(row) for row in db.execute(sql).fetchall()]
+
+
+@installed
+@pytest.mark.parametrize(("precision", "scale"), [(38, 0), (38, 38), (38, 10), (29, 3), (28, 3), (None, None)])
+def test_decimals_whose_sum_passes_the_engines_own_are_loaded(
+    tmp_path: Path, precision: int | None, scale: int | None
+) -> None:
+    """Values at the end of what a column holds are whole values, and one that is rounded is refused as before."""
+    table = TableDef("t", (ColumnDef("d", Kind.DECIMAL, precision=precision, scale=scale),))
+    least = Decimal(1).scaleb(-(10 if scale is None else scale))
+    most = Context(prec=40).multiply(Decimal("9" * (precision or 38)), least)
+    rows: list[Row] = [(most,), (most,), (-least,), (most,), (None,), (Decimal(0),)]
+    adapter("duckdb").load(Endpoint(tmp_path), [_snapshot({"t": rows}, table)])
+    assert Counter(_read(tmp_path, "SELECT d FROM t")) == Counter(rows)
+    wrong = replace(_snapshot({"t": [*rows, (least / 4,)]}, table), database="o")
+    with pytest.raises(InputError, match="column d: values changed on the way"):
+        adapter("duckdb").load(Endpoint(tmp_path), [wrong])
 
 
 @installed
