@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -104,7 +105,8 @@ class Journal:
 
     def add_all(self, finished: Iterable[tuple[CaseResult, Timing]]) -> None:
         """Append results that finished together: one wait for the disk makes all of them safe."""
-        self._append(*({"result": r.model_dump(mode="json"), "timing": t.model_dump(mode="json")} for r, t in finished))
+        told = ({"result": r.model_dump(mode="json"), "timing": t.model_dump(mode="json")} for r, t in finished)
+        self._append(*({**one, "digest": _digest(one)} for one in told))
 
     def note(self, *, problems: tuple[str, ...] = (), breaches: tuple[str, ...] = ()) -> None:
         """Append what went wrong on our side or got through, so that a killed run does not take it along."""
@@ -226,11 +228,19 @@ def _take(value: Any, found: Journalled) -> None:
     elif "end" in value:
         found.end = int(value["end"]["exit_code"]), str(value["end"]["verdict_line"])
     else:
+        # Journals of earlier versions have no digest.
+        if "digest" in value and value["digest"] != _digest({name: value[name] for name in ("result", "timing")}):
+            raise ValueError("the line is not as it was written")
         result, timing = CaseResult.model_validate(value["result"]), Timing.model_validate(value["timing"])
         before = found.finished.get(result.key)
         if before is not None and not ours(before[0]):
             raise _TwiceError(f"{result.key} stands twice")
         found.finished[result.key] = result, timing
+
+
+def _digest(told: dict[str, Any]) -> str:
+    """Return what tells that a line's result was altered since: one field alone may look right and contradict."""
+    return hashlib.sha256(line(told).encode()).hexdigest()[:16]
 
 
 def ours(result: CaseResult) -> bool:

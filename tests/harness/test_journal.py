@@ -119,7 +119,10 @@ def test_a_damaged_line_that_held_a_result_costs_that_result_alone(tmp_path):
     whole = (tmp_path / JOURNAL).read_bytes()
     lines = whole.splitlines(keepends=True)
     nested = b'{"case_id": ' + b"[" * 100_000 + b"\n"
-    for damaged in (lines[1][:40] + b"\n", lines[1].replace(b'"verdict"', b'"verdicu"'), nested):
+    verdict = b'"verdict":"' + result("b").verdict.encode() + b'"'
+    altered = lines[1].replace(verdict, b'"verdict":"timeout"')
+    assert altered != lines[1]
+    for damaged in (lines[1][:40] + b"\n", lines[1].replace(b'"verdict"', b'"verdicu"'), nested, altered):
         (tmp_path / JOURNAL).write_bytes(lines[0] + damaged + lines[2])
         found = read(tmp_path / JOURNAL)
         assert [*found.finished] == [("a", 0), ("c", 0)]
