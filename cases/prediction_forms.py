@@ -22,7 +22,7 @@ from cases.formats.json_rows import first_keys, object_rows
 from cases.formats.toolkit import answer_of, pipelines_of, record_id
 from cases.pack import Pack, PackRow
 from cases.reading import Record, json_lines, json_records, parse_json, read_text, starts_with
-from cases.tables import DELIMITED, EXCEL, SHEET, TableRow, choices, read_table
+from cases.tables import DELIMITED, EXCEL, JSON, SHEET, TableRow, choices, read_table
 
 BIRD_MARK = "\t----- bird -----\t"
 ROWS, IDS = "rows", "ids"
@@ -50,8 +50,15 @@ class Answer:
 
 
 def foreign_form(path: Path) -> Read | None:
-    """Return what reads a prediction file that is not in our own form, None where it is; never raises."""
+    """Return what reads a prediction file that is not in our own form, None where it is.
+
+    Raises:
+        InputError: a file of YAML, which no reader of predictions takes.
+    """
     suffix = path.suffix.lower()
+    if suffix in (".yaml", ".yml"):
+        known = ", ".join((*JSON, *DELIMITED, *EXCEL, *sorted(_LINES)))
+        raise InputError("predictions are not read from YAML", file=path, remedy=f"Write one of {known}")
     if suffix in _LINES:
         return _by_line
     if suffix in (*DELIMITED, *EXCEL):

@@ -10,6 +10,7 @@ import pytest
 from cases.case import Case
 from cases.errors import InputError
 from cases.pack import Pack, PackRow
+from cases.prediction_forms import foreign_form
 from cases.predictions import check_known, predictions_of
 
 ROWS = (("q1", "pets"), ("q2", "cars"), ("q3", "pets"))
@@ -122,3 +123,11 @@ def test_our_own_lines_may_name_rows_left_out(tmp_path: Path) -> None:
     path.write_text('{"case_id": "q2", "sql": "A"}\n{"case_id": "q1", "sql": "B"}\n')
     of = pack("q2")
     assert [one.case_id for one in check_known(predictions_of(path, of), of)] == ["q1"]
+
+
+@pytest.mark.parametrize("name", ["p.yaml", "p.YML"])
+def test_predictions_in_yaml_name_the_forms_that_are_read(tmp_path: Path, name: str) -> None:
+    """The error says that YAML is none of them, before any JSON is blamed."""
+    (tmp_path / name).write_text("- {case_id: a, sql: SELECT 1}\n")
+    with pytest.raises(InputError, match=r"not read from YAML.*\.jsonl.*\.csv"):
+        foreign_form(tmp_path / name)
