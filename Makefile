@@ -30,7 +30,7 @@ STATEMENTS ?= 20000
 KILLS ?= 200
 
 # Pure code whose branches must be covered; the rest is proven on real servers.
-CORE := harness/compare/*,harness/guard/*,harness/metrics/*,harness/aggregate.py,cases/*
+CORE := */harness/compare/*,*/harness/guard/*,*/harness/metrics/*,*/harness/aggregate.py,*/cases/*
 
 # A variable that no target reads is a mistake, as an option that no command has.
 KNOWN := AGENT ATTACKS BENIGN DIALECT DIALECTS ENGINE FAIL_ON FROM IMAGES_LOCK ISOLATION JOBS KILLS LAYERS MIRROR \
@@ -91,7 +91,7 @@ redteam: $(VENV)/.runtime $(EXTRAS) ## Attack every layer: DIALECT ATTACKS BENIG
 	@$(BIN)/sqlassay redteam $(REDTEAM_OPTIONS)
 
 engine: $(VENV)/.runtime ## Bring up a container engine where none answers: ENGINE=auto|ask|none
-	@$(BIN)/python -m sandboxes.engine '$(ENGINE)'
+	@$(BIN)/python -m sqlassay.sandboxes.engine '$(ENGINE)'
 
 doctor: $(VENV)/.runtime ## Say what works on this machine and what fixes the rest
 	@$(BIN)/sqlassay doctor

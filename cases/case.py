@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from cases.isolation import IsolationLevel
-from cases.policy import PolicyOverrides
-from cases.storable import storable
+from sqlassay.cases.isolation import IsolationLevel
+from sqlassay.cases.policy import PolicyOverrides
+from sqlassay.cases.storable import storable
 
 MOST = 10**15
 """More tokens or cost than any answer has; sums of them stay exact."""

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.relation import Kind
-from cases.settings import DEFAULTS, EngineSettings
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.settings import DEFAULTS, EngineSettings
 
 
 class CatalogColumn(BaseModel):

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from cases.errors import InputError
-from cases.tables import SHEET, Table
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.tables import SHEET, Table
 
 DIALECTS = {
     "sqlite": "sqlite",

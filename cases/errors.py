@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cases.verdicts import ExitCode
+from sqlassay.cases.verdicts import ExitCode
 
 LINE = 600
 

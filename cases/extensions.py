@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from cases.errors import InputError
+from sqlassay.cases.errors import InputError
 
 _NEAR = 0.6
 """How alike a name must be to be the one that was meant."""

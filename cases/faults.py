@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from cases.errors import InputError
+from sqlassay.cases.errors import InputError
 
 SHOWN = 5
 

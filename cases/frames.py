@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from cases.errors import InputError
-from cases.paths import path_given
-from cases.reading import parse_json, read_text, starts_with
-from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation, Row, kind_of
-from cases.tables import DELIMITED, EXCEL, JSON, SHEET, choices, named_part, read_table
-from cases.typed_json import decode, relation_from_json
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.paths import path_given
+from sqlassay.cases.reading import parse_json, read_text, starts_with
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation, Row, kind_of
+from sqlassay.cases.tables import DELIMITED, EXCEL, JSON, SHEET, choices, named_part, read_table
+from sqlassay.cases.typed_json import decode, relation_from_json
 
 PARQUET = (".parquet", ".pq")
 SUFFIXES = (*DELIMITED, *EXCEL, *JSON, *PARQUET)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
-from cases.paths import asks
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.paths import asks
 
 
 @contextmanager

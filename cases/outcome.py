@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from cases.relation import Relation
-from cases.verdicts import FailureKind
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import FailureKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from cases.case import Case, Prediction
-from cases.policy import PolicyOverrides
-from cases.snapshot import Snapshot
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.policy import PolicyOverrides
+from sqlassay.cases.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

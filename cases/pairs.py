@@ -9,15 +9,15 @@ from typing import IO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from cases.errors import InputError
-from cases.faults import Faults
-from cases.frames import SUFFIXES, relation_of_file
-from cases.policy import Policy, PolicyOverrides
-from cases.presets import merge
-from cases.reading import MAX_DOCUMENT, parse_json, to_text
-from cases.relation import Relation
-from cases.tables import named_part
-from cases.typed_json import relation_from_json
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults
+from sqlassay.cases.frames import SUFFIXES, relation_of_file
+from sqlassay.cases.policy import Policy, PolicyOverrides
+from sqlassay.cases.presets import merge
+from sqlassay.cases.reading import MAX_DOCUMENT, parse_json, to_text
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.tables import named_part
+from sqlassay.cases.typed_json import relation_from_json
 
 Label = Literal["match", "mismatch", "undecided"]
 """A verdict that somebody has found right for a pair."""

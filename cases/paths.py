@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
-from cases.errors import InputError
+from sqlassay.cases.errors import InputError
 
 _REMEDY = "Name a file inside the pack's folder by a relative path without '..'"
 _DRIVE = re.compile(r"[A-Za-z]:|\\")

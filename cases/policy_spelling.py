@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-from cases.errors import InputError
-from cases.faults import Faults
-from cases.policy import Policy, PolicyOverrides
-from cases.presets import merge, preset
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults
+from sqlassay.cases.policy import Policy, PolicyOverrides
+from sqlassay.cases.presets import merge, preset
 
 _FIELD_START = re.compile(r"\+(?=[a-z_0-9]+=)")
 _NAMES = ("ignore_columns",)

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cases.case import Prediction
-from cases.columns import Guess, guess
-from cases.errors import InputError
-from cases.faults import Faults
-from cases.formats.foreign import text_of
-from cases.formats.json_rows import first_keys, object_rows
-from cases.formats.toolkit import answer_of, pipelines_of, record_id
-from cases.pack import Pack, PackRow
-from cases.reading import Record, json_lines, json_records, parse_json, read_text, starts_with
-from cases.tables import DELIMITED, EXCEL, JSON, SHEET, TableRow, choices, read_table
+from sqlassay.cases.case import Prediction
+from sqlassay.cases.columns import Guess, guess
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults
+from sqlassay.cases.formats.foreign import text_of
+from sqlassay.cases.formats.json_rows import first_keys, object_rows
+from sqlassay.cases.formats.toolkit import answer_of, pipelines_of, record_id
+from sqlassay.cases.pack import Pack, PackRow
+from sqlassay.cases.reading import Record, json_lines, json_records, parse_json, read_text, starts_with
+from sqlassay.cases.tables import DELIMITED, EXCEL, JSON, SHEET, TableRow, choices, read_table
 
 BIRD_MARK = "\t----- bird -----\t"
 ROWS, IDS = "rows", "ids"

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.case import Prediction
-from cases.compact import settle
-from cases.errors import InputError
-from cases.faults import Faults
-from cases.pack import Pack
-from cases.prediction_forms import IDS, ROWS, foreign_form, rows_of
-from cases.reading import Record, json_records
-from cases.tables import named_part
+from sqlassay.cases.case import Prediction
+from sqlassay.cases.compact import settle
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.prediction_forms import IDS, ROWS, foreign_form, rows_of
+from sqlassay.cases.reading import Record, json_records
+from sqlassay.cases.tables import named_part
 
 NAMED = 10
 

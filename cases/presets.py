@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cases.errors import InputError
-from cases.policy import Policy, PolicyOverrides
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy, PolicyOverrides
 
 if TYPE_CHECKING:
-    from cases.case import Case
+    from sqlassay.cases.case import Case
 
 _STRICT = Policy()
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.storable import HALF, half_escape, unstorable
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.storable import HALF, half_escape, unstorable
 
 MAX_DOCUMENT = 256 * 1024 * 1024
 MAX_LINE = 16 * 1024 * 1024

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from cases.relation import Kind, Row
-from cases.settings import BINARY, DEFAULTS, EngineSettings
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.settings import BINARY, DEFAULTS, EngineSettings
 
 EVERY = "*"
 """Stands for every dialect among a snapshot's settings."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.paths import private
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.paths import private
 
 _PACK = """\
 # A pack: questions, reference SQL and the data they are asked of. Fields: docs/formats.md

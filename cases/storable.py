@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from cases.faults import Place
+from sqlassay.cases.faults import Place
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.S)
 _ANY_HALF = re.compile(r"\\u[dD][89a-fA-F]")

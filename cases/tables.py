@@ -15,11 +15,19 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.extras import install_line
-from cases.paths import asks
-from cases.reading import MAX_DOCUMENT, element_lines, json_records, parse_json, read_bytes, starts_with, to_text
-from cases.sources.packing import unpacked
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.extras import install_line
+from sqlassay.cases.paths import asks
+from sqlassay.cases.reading import (
+    MAX_DOCUMENT,
+    element_lines,
+    json_records,
+    parse_json,
+    read_bytes,
+    starts_with,
+    to_text,
+)
+from sqlassay.cases.sources.packing import unpacked
 
 DELIMITED = (".csv", ".tsv", ".tab")
 JSON = (".json", ".jsonl", ".ndjson")

@@ -17,8 +17,8 @@ from decimal import Decimal, InvalidOperation
 from typing import NoReturn, TypeGuard
 from uuid import UUID
 
-from cases.errors import InputError
-from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation, kind_of
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation, kind_of
 
 _SAFE_INTEGER = 2**53
 _SAY_THEMSELVES = frozenset({str, int, float, bool, type(None)})
@@ -33,7 +33,7 @@ def encode(cell: object) -> object:
     """Return the JSON value of one cell; `decode` gives the same cell back.
 
     Raises:
-        TypeError: the cell is of no type that `cases.relation` knows.
+        TypeError: the cell is of no type that `sqlassay.cases.relation` knows.
     """
     if cell is None or isinstance(cell, bool | str):
         return cell

@@ -9,17 +9,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.formats.own import HEADER
-from cases.left_out import FILE, SHOWN
-from cases.new_folder import new_folder
-from cases.pack import Pack
-from cases.snapshot import Snapshot
-from cases.sources.archives import is_folder
-from cases.sources.csv_rows import CsvSource
-from cases.sources.scripts import script_text
-from cases.sources.sqlite_declared import BY_TYPE
-from cases.tables import named_part
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.own import HEADER
+from sqlassay.cases.left_out import FILE, SHOWN
+from sqlassay.cases.new_folder import new_folder
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.sources.archives import is_folder
+from sqlassay.cases.sources.csv_rows import CsvSource
+from sqlassay.cases.sources.scripts import script_text
+from sqlassay.cases.sources.sqlite_declared import BY_TYPE
+from sqlassay.cases.tables import named_part
 
 _UNNAMED = re.compile(r"[^A-Za-z0-9_.-]+")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import yaml
 
-from cases.errors import InputError
-from cases.faults import Place
-from cases.reading import HALF_REMEDY, read_text
-from cases.storable import HALF, is_half
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Place
+from sqlassay.cases.reading import HALF_REMEDY, read_text
+from sqlassay.cases.storable import HALF, is_half
 
 MAX_YAML = 16 * 1024 * 1024
 MAX_DEPTH = 100

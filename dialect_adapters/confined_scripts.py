@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.sources.scripts import script_text
-from dialect_adapters import confined_program
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.sources.scripts import script_text
+from sqlassay.dialect_adapters import confined_program
 
 SCRIPT_SECONDS = 300
 """Seconds that one script may take, and of processor time that it may use."""

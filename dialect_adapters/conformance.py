@@ -16,16 +16,16 @@ from typing import ClassVar, Protocol
 
 import pytest
 
-from cases.catalog import Catalog
-from cases.errors import SandboxLostError
-from cases.outcome import Failure, Rows
-from cases.relation import Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.conformance_data import ALL_TYPES, BIG_ROWS, MARKER, VALUES, WIDE_BYTES, same
-from dialect_adapters.contract import Adapter, Endpoint, Limits, Pins, Role, Session
-from dialect_adapters.execute import Executed, execute
-from dialect_adapters.explaining import Planning
-from dialect_adapters.timing import Paces
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.conformance_data import ALL_TYPES, BIG_ROWS, MARKER, VALUES, WIDE_BYTES, same
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Limits, Pins, Role, Session
+from sqlassay.dialect_adapters.execute import Executed, execute
+from sqlassay.dialect_adapters.explaining import Planning
+from sqlassay.dialect_adapters.timing import Paces
 
 LIMITS = Limits(timeout=10.0)
 SLOW = (

@@ -9,8 +9,8 @@ from decimal import Decimal
 from math import isclose
 from uuid import UUID
 
-from cases.relation import Interval, Json, Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.cases.relation import Interval, Json, Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
 
 MARKER = "only_in_beta_7f3a"
 """A text that no session on the database alpha may ever see."""

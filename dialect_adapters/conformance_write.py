@@ -13,14 +13,14 @@ from typing import ClassVar
 
 import pytest
 
-from cases.errors import GoldBrokenError, SandboxLostError
-from cases.outcome import Changed, Failure, TableState
-from cases.relation import Relation, Row
-from cases.verdicts import FailureKind
-from dialect_adapters.conformance import LIMITS, SLOW, Server
-from dialect_adapters.conformance_data import BIG_ROWS, MARKER
-from dialect_adapters.contract import Adapter, Pins, Role, Session, SessionLostError, StatementError
-from dialect_adapters.execute import Change, Workshop, execute_change
+from sqlassay.cases.errors import GoldBrokenError, SandboxLostError
+from sqlassay.cases.outcome import Changed, Failure, TableState
+from sqlassay.cases.relation import Relation, Row
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.conformance import LIMITS, SLOW, Server
+from sqlassay.dialect_adapters.conformance_data import BIG_ROWS, MARKER
+from sqlassay.dialect_adapters.contract import Adapter, Pins, Role, Session, SessionLostError, StatementError
+from sqlassay.dialect_adapters.execute import Change, Workshop, execute_change
 
 FREE = Pins()
 """A clock that runs."""

@@ -9,11 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from cases.catalog import Catalog
-from cases.relation import Relation
-from cases.settings import EngineSettings
-from cases.snapshot import Snapshot
-from cases.verdicts import FailureKind
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.verdicts import FailureKind
 
 
 class Role(StrEnum):
@@ -410,7 +410,7 @@ class Folding(Protocol):
 
 
 class Adapter(Protocol):
-    """One engine. Registered under `sqlassay.dialects`; found by name with `dialect_adapters.registry.adapter`."""
+    """One engine, registered under `sqlassay.dialects`; `sqlassay.dialect_adapters.registry` finds it by name."""
 
     name: str
 

@@ -13,7 +13,7 @@ from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 from sqlalchemy.types import TypeEngine
 
-from cases.snapshot import ColumnDef, TableDef
+from sqlassay.cases.snapshot import ColumnDef, TableDef
 
 TypeMap: TypeAlias = Callable[[ColumnDef, bool], TypeEngine[Any]]
 """A dialect's own choice of type for a column; the bool says whether the column is part of a key or an index."""

@@ -11,13 +11,22 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal
 
-from cases.errors import InfrastructureError, SandboxLostError
-from cases.outcome import Changed, Failure, Outcome, Rows
-from cases.relation import Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Adapter, Endpoint, Limits, Pins, Role, Session, SessionLostError, StatementError
-from dialect_adapters.deadlines import DEADLINES, Deadline
-from dialect_adapters.state import State, changed, read_state
+from sqlassay.cases.errors import InfrastructureError, SandboxLostError
+from sqlassay.cases.outcome import Changed, Failure, Outcome, Rows
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import (
+    Adapter,
+    Endpoint,
+    Limits,
+    Pins,
+    Role,
+    Session,
+    SessionLostError,
+    StatementError,
+)
+from sqlassay.dialect_adapters.deadlines import DEADLINES, Deadline
+from sqlassay.dialect_adapters.state import State, changed, read_state
 
 KILL_AFTER = 1.0
 """Seconds between asking the engine to cancel and killing the sandbox."""

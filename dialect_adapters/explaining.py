@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from cases.plan import QueryPlan
-from cases.relation import Relation
-from dialect_adapters.contract import Limits
+from sqlassay.cases.plan import QueryPlan
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.contract import Limits
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from cases.errors import InputError
-from cases.snapshot import Snapshot
-from cases.sources.schema import name_fault
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.sources.schema import name_fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from cases.relation import Row
-from cases.snapshot import RowSource, Snapshot
+from sqlassay.cases.relation import Row
+from sqlassay.cases.snapshot import RowSource, Snapshot
 
 RowOrder = Literal["reversed", "shuffled"]
 ORDERS: tuple[RowOrder, ...] = ("reversed", "shuffled")

@@ -13,12 +13,12 @@ from sqlalchemy import types as sql
 from sqlalchemy.exc import CompileError, DBAPIError, SAWarning
 from sqlalchemy.sql.elements import quoted_name
 
-from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
-from cases.relation import Kind, kind_of
-from cases.settings import EngineSettings
-from cases.snapshot import Snapshot
-from dialect_adapters.ddl import TypeMap, as_written, metadata_of, schema_text
-from dialect_adapters.routines import described
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
+from sqlassay.cases.relation import Kind, kind_of
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.ddl import TypeMap, as_written, metadata_of, schema_text
+from sqlassay.dialect_adapters.routines import described
 
 _KINDS: tuple[tuple[type[sql.TypeEngine[Any]], Kind], ...] = (
     (sql.Boolean, Kind.BOOL),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from cases.extensions import installed, load
-from dialect_adapters.contract import Adapter
+from sqlassay.cases.extensions import installed, load
+from sqlassay.dialect_adapters.contract import Adapter
 
 GROUP = "sqlassay.dialects"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cases.catalog import CatalogRoutine
-from cases.errors import InputError
-from cases.snapshot import Snapshot
+from sqlassay.cases.catalog import CatalogRoutine
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.snapshot import Snapshot
 
 
 def with_allowed(

@@ -7,9 +7,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from cases.outcome import Changed, TableState
-from cases.relation import Column, Kind, Relation, Row
-from dialect_adapters.contract import Limits, Role, Session, StatementError, StateRules
+from sqlassay.cases.outcome import Changed, TableState
+from sqlassay.cases.relation import Column, Kind, Relation, Row
+from sqlassay.dialect_adapters.contract import Limits, Role, Session, StatementError, StateRules
 
 SMALL = 1_000
 """Tables of at most so many rows are always read whole; of larger ones a checksum first."""

@@ -13,11 +13,11 @@ from sqlalchemy.engine import URL, Connection, make_url
 from sqlalchemy.exc import ArgumentError, SAWarning, SQLAlchemyError
 from sqlalchemy.types import NullType, TypeEngine
 
-from cases.errors import InfrastructureError, InputError
-from cases.relation import Kind
-from cases.settings import EngineSettings
-from cases.snapshot import ColumnDef, ForeignKey, TableDef
-from dialect_adapters.reflect import column_kind
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.snapshot import ColumnDef, ForeignKey, TableDef
+from sqlassay.dialect_adapters.reflect import column_kind
 
 _KEPT = frozenset({kind for kind in Kind if kind not in (Kind.OTHER, Kind.ARRAY, Kind.BITS, Kind.TIMETZ)})
 _BATCH = 2_000

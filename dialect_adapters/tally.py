@@ -7,9 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 from math import inf, isfinite, log1p
 
-from cases.errors import InputError
-from cases.relation import Kind, Row
-from cases.snapshot import Snapshot, TableDef
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import Snapshot, TableDef
 
 _EXACT = frozenset({Kind.INT, Kind.DECIMAL})
 _TEXTUAL = frozenset({Kind.TEXT, Kind.BYTES})

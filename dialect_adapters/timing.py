@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from cases.errors import SandboxLostError
-from cases.outcome import Failure, Outcome, Rows
-from cases.relation import Column, Kind, Relation
-from dialect_adapters.contract import Limits, Session, SessionLostError
-from dialect_adapters.execute import Executed, execute
-from dialect_adapters.explaining import Stopwatch
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.cases.outcome import Failure, Outcome, Rows
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.dialect_adapters.contract import Limits, Session, SessionLostError
+from sqlassay.dialect_adapters.execute import Executed, execute
+from sqlassay.dialect_adapters.explaining import Stopwatch
 
 Clock = Literal["engine", "harness"]
 """Whose clock it was: the engine's own, without handing out rows, or ours around the whole result."""

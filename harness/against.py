@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cases.case import Case
-from cases.outcome import Changed, Outcome, Rows
-from cases.policy import Policy
-from cases.presets import case_policy
-from harness.change import compare_states
-from harness.desk import Desk
-from harness.results.evidence import Execution, GoldAnswer
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import GOLD_LOST, Comparison, distance
-from harness.verdict import GoldRows, credited, judge_rows
+from sqlassay.cases.case import Case
+from sqlassay.cases.outcome import Changed, Outcome, Rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import case_policy
+from sqlassay.harness.change import compare_states
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.results.evidence import Execution, GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import GOLD_LOST, Comparison, distance
+from sqlassay.harness.verdict import GoldRows, credited, judge_rows
 
 
 def closest(

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
-from harness.results.case_result import CaseResult, ScoreRecord
-from harness.results.evidence import LEAST, MOST
-from harness.results.run_result import Aggregate, Threshold
-from harness.results.verdicts import GOLD_LOST
+from sqlassay.cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
+from sqlassay.harness.results.case_result import CaseResult, ScoreRecord
+from sqlassay.harness.results.evidence import LEAST, MOST
+from sqlassay.harness.results.run_result import Aggregate, Threshold
+from sqlassay.harness.results.verdicts import GOLD_LOST
 
 
 class Scored(Protocol):

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from itertools import dropwhile, islice
 from typing import Any
 
-from cases.case import STATEMENT_FIELDS
-from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import words
-from harness.guard.lexer import Lexed, Token, lex
-from harness.results.evidence import Answer
+from sqlassay.cases.case import STATEMENT_FIELDS
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.dialect_adapters.wordlist import words
+from sqlassay.harness.guard.lexer import Lexed, Token, lex
+from sqlassay.harness.results.evidence import Answer
 
 LONGEST = 256 * 1024
 """Characters beyond which an answer is not looked into: it is judged as it is, and is too long for the guard."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cases.case import Case
-from cases.errors import InputError
-from dialect_adapters.contract import Adapter
-from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import Readable, rewritable
-from harness.crossing import crossed
-from harness.desk import Desk
-from harness.gold import answer_statement
-from harness.results.evidence import GoldAnswer
-from harness.store.gold_cache import GoldCache
-from harness.store.rewrites import Rewrites
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.transpile.rewrite import Readable, rewritable
+from sqlassay.harness.crossing import crossed
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.gold import answer_statement
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.store.gold_cache import GoldCache
+from sqlassay.harness.store.rewrites import Rewrites
 
 
 def source_of(case: Case, dialect: str) -> str | None:

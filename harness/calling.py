@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.paths import path_given
-from harness.agents.function import AgentFunction, FunctionAgent
-from harness.given import GivenPredictions, predictions_given
-from harness.judges import Seated
-from harness.reports.registry import write_all
-from harness.results.run_result import RunResult
-from harness.run.options import JudgeKeywords, options_from, resolve
-from harness.run.runner import run
-from harness.run.screen import Silent
-from harness.session import Session, function_judge, judges_named
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.paths import path_given
+from sqlassay.harness.agents.function import AgentFunction, FunctionAgent
+from sqlassay.harness.given import GivenPredictions, predictions_given
+from sqlassay.harness.judges import Seated
+from sqlassay.harness.reports.registry import write_all
+from sqlassay.harness.results.run_result import RunResult
+from sqlassay.harness.run.options import JudgeKeywords, options_from, resolve
+from sqlassay.harness.run.runner import run
+from sqlassay.harness.run.screen import Silent
+from sqlassay.harness.session import Session, function_judge, judges_named
 
 JudgeGiven = Callable[[str], str] | str | Sequence[str] | None
 _MOST_KEPT = 4

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cases.case import Case
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.outcome import Changed, Failure, TableState
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Kind, Relation
-from dialect_adapters.execute import Change
-from harness.results.parsed import OrderFacts
-from harness.results.verdicts import CellDifference, Comparison
-from harness.verdict import GoldRows, cells_apart, judge_rows
+from sqlassay.cases.case import Case
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.outcome import Changed, Failure, TableState
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.dialect_adapters.execute import Change
+from sqlassay.harness.results.parsed import OrderFacts
+from sqlassay.harness.results.verdicts import CellDifference, Comparison
+from sqlassay.harness.verdict import GoldRows, cells_apart, judge_rows
 
 RULE = "state"
 _TRUNCATE = re.compile(r"(?:\s|(?:--|#)[^\n]*\n|/\*.*?\*/)*truncate\b", re.IGNORECASE | re.DOTALL)

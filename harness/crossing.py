@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Relation
-from harness.results.evidence import GoldAnswer
-from harness.results.verdicts import Comparison
-from harness.verdict import GoldRows, judge_rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.verdicts import Comparison
+from sqlassay.harness.verdict import GoldRows, judge_rows
 
 CROSS_DIALECT = preset("cross_dialect")
 

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from cases.case import Case
-from cases.catalog import Catalog
-from cases.isolation import IsolationLevel, stricter
-from cases.pack import Pack
-from cases.policy import Policy
-from cases.presets import preset
-from dialect_adapters.contract import GrammarRules, Limits, Pins
-from harness.guard.clock import may_read_clock
-from harness.metrics.contract import Metric
-from harness.metrics.registry import is_clocked, presets_needed
-from harness.parse.parser import Parser, Readings
-from harness.results.evidence import MetricSettings
-from harness.results.judging import Ask
-from harness.results.parsed import ParsedQuery
-from sandboxes.contract import SnapshotImage
-from sandboxes.station import Station
+from sqlassay.cases.case import Case
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.isolation import IsolationLevel, stricter
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.dialect_adapters.contract import GrammarRules, Limits, Pins
+from sqlassay.harness.guard.clock import may_read_clock
+from sqlassay.harness.metrics.contract import Metric
+from sqlassay.harness.metrics.registry import is_clocked, presets_needed
+from sqlassay.harness.parse.parser import Parser, Readings
+from sqlassay.harness.results.evidence import MetricSettings
+from sqlassay.harness.results.judging import Ask
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.station import Station
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,28 +6,28 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cases.case import Case, Prediction
-from cases.catalog import Catalog
-from cases.errors import GoldBrokenError, InfrastructureError, ParserLostError, RunEndsError
-from cases.outcome import Failure, Outcome
-from cases.policy import Policy
-from cases.presets import case_policy
-from cases.verdicts import FailureKind, Verdict
-from harness.against import closest, lost
-from harness.answer import read_answer
-from harness.change import plan, with_known
-from harness.desk import Desk
-from harness.guard import check, split
-from harness.measure import measured
-from harness.metrics.cause import likely_cause
-from harness.personal import Personal, hidden_message, personal
-from harness.results.evidence import Answer, Evidence, Execution, GoldAnswer, Score, UnsafeStep
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import GuardVerdict, is_gold_open
-from harness.route import Route, resolve_route
-from harness.steps import MOST, statements
-from harness.suite import SuiteGold, everywhere
-from sandboxes.station import Care
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import GoldBrokenError, InfrastructureError, ParserLostError, RunEndsError
+from sqlassay.cases.outcome import Failure, Outcome
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import case_policy
+from sqlassay.cases.verdicts import FailureKind, Verdict
+from sqlassay.harness.against import closest, lost
+from sqlassay.harness.answer import read_answer
+from sqlassay.harness.change import plan, with_known
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.guard import check, split
+from sqlassay.harness.measure import measured
+from sqlassay.harness.metrics.cause import likely_cause
+from sqlassay.harness.personal import Personal, hidden_message, personal
+from sqlassay.harness.results.evidence import Answer, Evidence, Execution, GoldAnswer, Score, UnsafeStep
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import GuardVerdict, is_gold_open
+from sqlassay.harness.route import Route, resolve_route
+from sqlassay.harness.steps import MOST, statements
+from sqlassay.harness.suite import SuiteGold, everywhere
+from sqlassay.sandboxes.station import Care
 
 Decision = tuple[Verdict, str]
 

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from cases.case import Prediction
-from cases.errors import InputError
-from cases.storable import HALF, is_half
+from sqlassay.cases.case import Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.storable import HALF, is_half
 
 GivenPredictions: TypeAlias = (
     str

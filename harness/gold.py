@@ -5,21 +5,21 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from cases.case import Case
-from cases.errors import GoldBrokenError, InfrastructureError, ParserLostError, RunEndsError
-from cases.outcome import Changed, Failure, Outcome, Rows
-from cases.relation import Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Pins
-from harness.change import plan
-from harness.desk import Desk
-from harness.guard import check
-from harness.personal import hidden_message
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
-from harness.store.gold_cache import GoldCache, GoldKey
-from harness.verdict import may_be_tied, tie_is_cut, with_members
-from sandboxes.station import Care
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import GoldBrokenError, InfrastructureError, ParserLostError, RunEndsError
+from sqlassay.cases.outcome import Changed, Failure, Outcome, Rows
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Pins
+from sqlassay.harness.change import plan
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.guard import check
+from sqlassay.harness.personal import hidden_message
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.store.gold_cache import GoldCache, GoldKey
+from sqlassay.harness.verdict import may_be_tied, tie_is_cut, with_members
+from sqlassay.sandboxes.station import Care
 
 _log = logging.getLogger("sqlassay.gold")
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from cases.case import Case, Prediction
-from cases.pack import Pack
-from cases.settings import BINARY, DEFAULT, EngineSettings
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Akin
-from dialect_adapters.registry import adapter
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.settings import BINARY, DEFAULT, EngineSettings
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Akin
+from sqlassay.dialect_adapters.registry import adapter
 
 Kin = Mapping[str, str]
 """The dialects that fall back on another, with that other's name."""

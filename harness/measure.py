@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cases.errors import InfrastructureError, RunEndsError
-from cases.outcome import Failure, Rows
-from cases.plan import QueryPlan
-from dialect_adapters.explaining import Planning
-from dialect_adapters.registry import adapter
-from dialect_adapters.timing import Paced
-from harness.desk import Desk
-from harness.results.evidence import Evidence
-from sandboxes.station import Care
+from sqlassay.cases.errors import InfrastructureError, RunEndsError
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.plan import QueryPlan
+from sqlassay.dialect_adapters.explaining import Planning
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.timing import Paced
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.results.evidence import Evidence
+from sqlassay.sandboxes.station import Care
 
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError)
 """What a reader of plans raises where an answer is none that it knows."""

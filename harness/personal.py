@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from cases.case import Case
-from cases.outcome import Changed, Outcome, Rows, TableState
-from cases.relation import Column, Json, Kind, Relation
-from harness.prompts import without_comments
-from harness.results.case_result import CaseResult
-from harness.results.evidence import Evidence, Execution, GoldAnswer, Score
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import Comparison
+from sqlassay.cases.case import Case
+from sqlassay.cases.outcome import Changed, Outcome, Rows, TableState
+from sqlassay.cases.relation import Column, Json, Kind, Relation
+from sqlassay.harness.prompts import without_comments
+from sqlassay.harness.results.case_result import CaseResult
+from sqlassay.harness.results.evidence import Evidence, Execution, GoldAnswer, Score
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import Comparison
 
 _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"([^\"]*)\"|=\(([^()]*)\)")
 _SHORT = 4

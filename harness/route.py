@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cases.case import Case, Prediction
-from cases.pack import Pack
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.pack import Pack
 
 
 @dataclass(frozen=True, slots=True)

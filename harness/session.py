@@ -12,29 +12,29 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Unpack
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.pack import Pack
-from cases.paths import path_given
-from harness.desk import Desk
-from harness.evaluate import evaluate
-from harness.given import answered
-from harness.gold import answer_gold
-from harness.judges.function import FunctionJudge
-from harness.judges.single import Judge
-from harness.kin import in_dialects
-from harness.results.case_result import CaseResult
-from harness.results.evidence import GoldAnswer
-from harness.results.records import case_result
-from harness.run.bench import Bench, prepare
-from harness.run.judging import open_run_judge
-from harness.run.options import JudgeKeywords, RunConfig, options_from, resolve
-from harness.run.screen import Silent
-from harness.store.gold_cache import GoldCache
-from harness.suite import SuiteGold
-from sandboxes.cache import cache_dir
-from sandboxes.pool import Pool
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.paths import path_given
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.evaluate import evaluate
+from sqlassay.harness.given import answered
+from sqlassay.harness.gold import answer_gold
+from sqlassay.harness.judges.function import FunctionJudge
+from sqlassay.harness.judges.single import Judge
+from sqlassay.harness.kin import in_dialects
+from sqlassay.harness.results.case_result import CaseResult
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.records import case_result
+from sqlassay.harness.run.bench import Bench, prepare
+from sqlassay.harness.run.judging import open_run_judge
+from sqlassay.harness.run.options import JudgeKeywords, RunConfig, options_from, resolve
+from sqlassay.harness.run.screen import Silent
+from sqlassay.harness.store.gold_cache import GoldCache
+from sqlassay.harness.suite import SuiteGold
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.pool import Pool
 
 _OF_A_RUN = frozenset(
     {

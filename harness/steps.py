@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cases.case import STATEMENT_FIELDS
-from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import words
-from harness.answer import read_answer
+from sqlassay.cases.case import STATEMENT_FIELDS
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.dialect_adapters.wordlist import words
+from sqlassay.harness.answer import read_answer
 
 MOST = 200
 """So many statements of one answer's steps are guarded; what is beyond is told, not guarded."""

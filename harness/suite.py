@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from cases.case import Case, Prediction
-from cases.outcome import Failure, Outcome, Rows
-from cases.policy import Policy
-from cases.verdicts import FailureKind
-from harness.against import against, outcome_of
-from harness.desk import Desk
-from harness.guard import check
-from harness.results.evidence import Execution, GoldAnswer
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import Comparison
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.outcome import Failure, Outcome, Rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.harness.against import against, outcome_of
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.guard import check
+from sqlassay.harness.results.evidence import Execution, GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import Comparison
 
 SuiteGold = tuple[str, Sequence[GoldAnswer]]
 """A further snapshot of a case with its gold answers there, in the order of those on the case's own."""

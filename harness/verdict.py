@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cases.policy import Policy
-from cases.relation import Relation
-from dialect_adapters.registry import adapter
-from harness.compare import (
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.compare import (
     Constants,
     GoldOrder,
     compare,
@@ -22,9 +22,9 @@ from harness.compare import (
     partial_credit,
     resolve_policy,
 )
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import OrderFacts
-from harness.results.verdicts import CellDifference, Comparison
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import OrderFacts
+from sqlassay.harness.results.verdicts import CellDifference, Comparison
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cases.errors import InfrastructureError
+from sqlassay.cases.errors import InfrastructureError
 
 _ONE_LINE = re.compile(r"^deb\s+(?:\[[^\]]*\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)\s+(?P<components>.+)$")
 _NOT_MAIN = ("security", "backports", "updates")

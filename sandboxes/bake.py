@@ -14,19 +14,19 @@ import docker
 from docker.errors import APIError, DockerException, ImageNotFound
 from requests import RequestException
 
-from cases.counting import counted
-from cases.errors import InfrastructureError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter
-from sandboxes.contract import BaseImage, Notice
-from sandboxes.docker.builder import Baked
-from sandboxes.holds import hold, sweep, unheld
-from sandboxes.images.base import inspect
-from sandboxes.labels import PREFIX
-from sandboxes.loader import loader_digest
-from sandboxes.locks import exclusive
-from sandboxes.steps import Step, Unloads, nearest
-from sandboxes.store import Store, StoredImage, held, new_password
+from sqlassay.cases.counting import counted
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.sandboxes.contract import BaseImage, Notice
+from sqlassay.sandboxes.docker.builder import Baked
+from sqlassay.sandboxes.holds import hold, sweep, unheld
+from sqlassay.sandboxes.images.base import inspect
+from sqlassay.sandboxes.labels import PREFIX
+from sqlassay.sandboxes.loader import loader_digest
+from sqlassay.sandboxes.locks import exclusive
+from sqlassay.sandboxes.steps import Step, Unloads, nearest
+from sqlassay.sandboxes.store import Store, StoredImage, held, new_password
 
 BUILDER_VERSION = 2
 """Raised when baking itself changes, so that earlier images are not used any more."""

@@ -16,7 +16,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cases.errors import InputError
+from sqlassay.cases.errors import InputError
 
 FORMAT = 1
 MANIFEST = "manifest.json"

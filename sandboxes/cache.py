@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from cases.errors import InfrastructureError
+from sqlassay.cases.errors import InfrastructureError
 
 REMEDY = "Set XDG_CACHE_HOME to a folder you can write in"
 

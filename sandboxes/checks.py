@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cases.errors import EngineUnavailableError, InfrastructureError, InputError
-from dialect_adapters.contract import HostLibrary, ServerRecipe
-from dialect_adapters.registry import adapter, names
-from sandboxes import apt
-from sandboxes.cache import cache_dir
+from sqlassay.cases.errors import EngineUnavailableError, InfrastructureError, InputError
+from sqlassay.dialect_adapters.contract import HostLibrary, ServerRecipe
+from sqlassay.dialect_adapters.registry import adapter, names
+from sqlassay.sandboxes import apt
+from sqlassay.sandboxes.cache import cache_dir
 
 if TYPE_CHECKING:
-    from sandboxes.contract import BaseImage
-    from sandboxes.docker.client import Engine
+    from sqlassay.sandboxes.contract import BaseImage
+    from sqlassay.sandboxes.docker.client import Engine
 
 _NEEDED_FREE_MB = 2048
 _MB = 1024 * 1024
@@ -44,8 +44,8 @@ def examine() -> tuple[Finding, ...]:
 
 def process_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
     """Return whether file-based engines and this machine's own servers can run in a jail here, and by which method."""
-    from sandboxes.process.interpreter import host_interpreter
-    from sandboxes.process.jail import JailSpec, find_jailer, refuse_elsewhere
+    from sqlassay.sandboxes.process.interpreter import host_interpreter
+    from sqlassay.sandboxes.process.jail import JailSpec, find_jailer, refuse_elsewhere
 
     try:
         refuse_elsewhere()
@@ -63,8 +63,8 @@ def process_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
 
 def _reduced() -> tuple[Finding, ...]:
     """Return whether at least the weaker jail works, which is taken by name alone."""
-    from sandboxes.process.interpreter import host_interpreter
-    from sandboxes.process.reduced import find_reduced, isolation
+    from sqlassay.sandboxes.process.interpreter import host_interpreter
+    from sqlassay.sandboxes.process.reduced import find_reduced, isolation
 
     try:
         found = isolation(find_reduced(host_interpreter()), writes=False)
@@ -75,7 +75,7 @@ def _reduced() -> tuple[Finding, ...]:
 
 def _library(wanted: HostLibrary) -> Finding:
     """Return whether an engine that is a Python package is installed; only those who name it need it."""
-    from sandboxes.process.library import host_library
+    from sqlassay.sandboxes.process.library import host_library
 
     name = f"package {wanted.distribution}"
     try:
@@ -86,8 +86,8 @@ def _library(wanted: HostLibrary) -> Finding:
 
 def _jailed_server(recipe: ServerRecipe) -> Finding:
     """Return whether a server of this machine's own can be jailed here, from which programs and with which gaps."""
-    from sandboxes.process.programs import host_programs
-    from sandboxes.process.servers import find_ground
+    from sqlassay.sandboxes.process.programs import host_programs
+    from sqlassay.sandboxes.process.servers import find_ground
 
     name = f"jailed {recipe.dialect}"
     try:
@@ -102,7 +102,7 @@ def _jailed_server(recipe: ServerRecipe) -> Finding:
 def container_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
     """Return the facts about the container engine, its limits and the base images of these recipes."""
     # Imported here: the client library costs 0.4 s, which nobody else should pay.
-    from sandboxes.docker.client import connect
+    from sqlassay.sandboxes.docker.client import connect
 
     try:
         engine = connect(timeout=10)
@@ -116,8 +116,8 @@ def container_findings(recipes: Sequence[ServerRecipe]) -> tuple[Finding, ...]:
 
 def _engine(engine: Engine) -> tuple[Finding, ...]:
     """Return whether the engine answers, shares sockets and enforces every limit."""
-    from sandboxes.docker import runtimes
-    from sandboxes.docker.limits import missing
+    from sqlassay.sandboxes.docker import runtimes
+    from sqlassay.sandboxes.docker.limits import missing
 
     facts = engine.facts
     found = f"{facts.get('ServerVersion', 'unknown')} at {engine.address}, cgroup v{facts.get('CgroupVersion', '1')}"
@@ -135,7 +135,7 @@ def _engine(engine: Engine) -> tuple[Finding, ...]:
 
 def _runtimes(engine: Engine, recipes: Sequence[ServerRecipe]) -> list[Finding]:
     """Return whether each runtime that was added starts a container, and can be met at a socket where we use those."""
-    from sandboxes.docker import runtimes, trial
+    from sqlassay.sandboxes.docker import runtimes, trial
 
     found = []
     added = runtimes.added(engine.facts)
@@ -168,9 +168,9 @@ def _local(engine: Engine, recipe: ServerRecipe) -> BaseImage | None:
     Raises:
         InputError: the file that locks images is damaged.
     """
-    from sandboxes.contract import BaseImage
-    from sandboxes.images.local import LocalSource
-    from sandboxes.images.lock import ImagesLock
+    from sqlassay.sandboxes.contract import BaseImage
+    from sqlassay.sandboxes.images.local import LocalSource
+    from sqlassay.sandboxes.images.lock import ImagesLock
 
     cache = cache_dir()
     found = LocalSource(engine.api, ImagesLock(cache / "images.lock", cache / "locks")).find(recipe, _silent)

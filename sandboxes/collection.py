@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from sandboxes.cache import cache_dir
-from sandboxes.holds import sweep, unheld
-from sandboxes.inventory import ImageLine, images
-from sandboxes.labels import PREFIX
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.holds import sweep, unheld
+from sqlassay.sandboxes.inventory import ImageLine, images
+from sqlassay.sandboxes.labels import PREFIX
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ def _collected(root: Path, line: ImageLine, *, dry_run: bool) -> Collected:
 def _from_engine(ref: str, root: Path, key: str, *, dry_run: bool) -> Collected:
     """Remove an image from the engine, and its catalogue; one that a container uses stays."""
     # Imported here: it costs 0.4 s, which machines without images in containers must not pay.
-    from sandboxes.bake import Bakery
-    from sandboxes.docker.client import connect
+    from sqlassay.sandboxes.bake import Bakery
+    from sqlassay.sandboxes.docker.client import connect
 
     engine = connect()
     try:
@@ -81,8 +81,8 @@ def _own_bytes(api: Any, ref: str) -> tuple[int, int]:
 
 def _orphans(root: Path, known: set[str], *, dry_run: bool) -> Iterator[Collected]:
     """Yield the images of this cache that no readable catalogue names: earlier formats, and bakes that were killed."""
-    from cases.errors import EngineUnavailableError
-    from sandboxes.docker.client import connect
+    from sqlassay.cases.errors import EngineUnavailableError
+    from sqlassay.sandboxes.docker.client import connect
 
     try:
         engine = connect(timeout=10)

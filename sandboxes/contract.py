@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Endpoint, Mode, Pins, Role, Session
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Mode, Pins, Role, Session
 
 Notice = Callable[[str], None]
 """Told each long phase in one line, with the expected seconds ("building base image for mysql, about 30 s")."""
@@ -103,7 +103,7 @@ class Sandbox(Protocol):
 class Provider(Protocol):
     """A way to run servers. Registered under `sqlassay.sandboxes`.
 
-    `needs_engine` says whether a container engine must answer first (`sandboxes.engine.ensure_engine`).
+    `needs_engine` says whether a container engine must answer first (`sqlassay.sandboxes.engine.ensure_engine`).
     """
 
     name: str

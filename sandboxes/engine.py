@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from cases.errors import EngineUnavailableError, SqlassayError
-from cases.verdicts import ExitCode
-from sandboxes import apt
-from sandboxes.cache import cache_dir
-from sandboxes.contract import Notice
-from sandboxes.locks import exclusive
+from sqlassay.cases.errors import EngineUnavailableError, SqlassayError
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.sandboxes import apt
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.contract import Notice
+from sqlassay.sandboxes.locks import exclusive
 
 EnginePolicy = Literal["auto", "ask", "none"]
 PACKAGES = ("docker.io", "iptables", "mmdebstrap")
@@ -52,7 +52,7 @@ def ensure_engine(policy: EnginePolicy, notice: Notice) -> None:
 
 def _unavailable() -> EngineUnavailableError | None:
     """Return why no engine can be reached, or None where one answers."""
-    from sandboxes.docker.client import connect
+    from sqlassay.sandboxes.docker.client import connect
 
     try:
         connect(timeout=10).api.close()
@@ -63,7 +63,7 @@ def _unavailable() -> EngineUnavailableError | None:
 
 def _refuse_unless_allowed(policy: EnginePolicy, fault: EngineUnavailableError) -> None:
     """Raise unless this process may install and start the machine's own engine."""
-    from sandboxes.docker.client import EngineForbiddenError
+    from sqlassay.sandboxes.docker.client import EngineForbiddenError
 
     if isinstance(fault, EngineForbiddenError):
         raise fault

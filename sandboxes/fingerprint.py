@@ -7,8 +7,8 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from cases.errors import SandboxLostError
-from dialect_adapters.contract import (
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.dialect_adapters.contract import (
     Adapter,
     Limits,
     Pins,
@@ -18,7 +18,7 @@ from dialect_adapters.contract import (
     SessionLostError,
     StatementError,
 )
-from sandboxes.contract import Sandbox, SnapshotImage
+from sqlassay.sandboxes.contract import Sandbox, SnapshotImage
 
 _PATIENCE = Limits(timeout=10.0)
 _SHOWN = 200

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sandboxes.cache import private_folder, unusable
-from sandboxes.locks import RunLock, is_free, remove_free
+from sqlassay.sandboxes.cache import private_folder, unusable
+from sqlassay.sandboxes.locks import RunLock, is_free, remove_free
 
 _FOLDER = "uses"
 

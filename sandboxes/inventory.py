@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandboxes.cache import cache_dir
-from sandboxes.holds import is_held
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.holds import is_held
 
 _HOMES = (("docker", "images"), ("process", "process"))
 """Which provider keeps its catalogues in which folder of the cache."""

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-import cases
-import dialect_adapters
-from dialect_adapters.contract import Adapter
+from sqlassay import cases, dialect_adapters
+from sqlassay.dialect_adapters.contract import Adapter
 
 _SPELLS_DDL = "sqlalchemy"
-_IMPORTED = re.compile(r"^\s*(?:from|import) dialect_adapters\.(\w+)\.", re.MULTILINE)
+_IMPORTED = re.compile(r"^\s*(?:from|import) sqlassay\.dialect_adapters\.(\w+)\.", re.MULTILINE)
 
 
 def loader_digest(adapter: Adapter) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from sandboxes.cache import private_folder, unusable
+from sqlassay.sandboxes.cache import private_folder, unusable
 
 
 @contextmanager

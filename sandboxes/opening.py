@@ -6,12 +6,12 @@ import resource
 import sys
 from typing import Protocol, runtime_checkable
 
-from cases.errors import EngineUnavailableError, InfrastructureError, InputError, SqlassayError
-from dialect_adapters.contract import ServerRecipe
-from sandboxes.contract import Notice, Provider
-from sandboxes.engine import EnginePolicy, ensure_engine
-from sandboxes.images.choice import DEFAULT_CHOICE, BaseChoice
-from sandboxes.registry import provider
+from sqlassay.cases.errors import EngineUnavailableError, InfrastructureError, InputError, SqlassayError
+from sqlassay.dialect_adapters.contract import ServerRecipe
+from sqlassay.sandboxes.contract import Notice, Provider
+from sqlassay.sandboxes.engine import EnginePolicy, ensure_engine
+from sqlassay.sandboxes.images.choice import DEFAULT_CHOICE, BaseChoice
+from sqlassay.sandboxes.registry import provider
 
 _FILES, _FEWEST_FILES = 1024, 128
 """How many files a process asks to hold open where its limit is lower, and how many it cannot work without."""

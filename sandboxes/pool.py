@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 
-from cases.errors import InfrastructureError, SandboxStartError
-from dialect_adapters.contract import Adapter, Mode, Renewing
-from sandboxes.contract import Isolation, Provider, SnapshotImage
-from sandboxes.pool_figures import PoolFigures, figures_of
-from sandboxes.pool_server import PooledServer
-from sandboxes.pool_size import PoolSize
+from sqlassay.cases.errors import InfrastructureError, SandboxStartError
+from sqlassay.dialect_adapters.contract import Adapter, Mode, Renewing
+from sqlassay.sandboxes.contract import Isolation, Provider, SnapshotImage
+from sqlassay.sandboxes.pool_figures import PoolFigures, figures_of
+from sqlassay.sandboxes.pool_server import PooledServer
+from sqlassay.sandboxes.pool_size import PoolSize
 
 _BOOTERS = 2
 """Servers booted ahead at once: a boot costs a third of a second of one core."""

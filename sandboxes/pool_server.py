@@ -6,14 +6,14 @@ import contextlib
 from collections import OrderedDict
 from dataclasses import dataclass, replace
 
-from cases.errors import SandboxLostError
-from cases.outcome import Failure, Outcome
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Renewing, Role, Session, SessionLostError
-from dialect_adapters.execute import Change, Workshop, execute, execute_change
-from dialect_adapters.timing import Paced, Paces
-from sandboxes.contract import Sandbox, SnapshotImage
-from sandboxes.fingerprint import Fingerprint
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.cases.outcome import Failure, Outcome
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Adapter, Limits, Mode, Pins, Renewing, Role, Session, SessionLostError
+from sqlassay.dialect_adapters.execute import Change, Workshop, execute, execute_change
+from sqlassay.dialect_adapters.timing import Paced, Paces
+from sqlassay.sandboxes.contract import Sandbox, SnapshotImage
+from sqlassay.sandboxes.fingerprint import Fingerprint
 
 KEPT_LOGINS = 8
 """How many databases of one server keep a reader's login between statements."""

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialect_adapters.contract import ServerRecipe
+from sqlassay.dialect_adapters.contract import ServerRecipe
 
 MOST_AHEAD = 64
 _MEMINFO = Path("/proc/meminfo")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandboxes.labels import Owner, host_identity, process_start
-from sandboxes.locks import is_free
+from sqlassay.sandboxes.labels import Owner, host_identity, process_start
+from sqlassay.sandboxes.locks import is_free
 
 
 def is_left_over(owner: Owner, now: float) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cases.extensions import installed, load
-from sandboxes.contract import Provider
+from sqlassay.cases.extensions import installed, load
+from sqlassay.sandboxes.contract import Provider
 
 GROUP = "sqlassay.sandboxes"
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from sandboxes.locks import is_free
-from sandboxes.removal import remove_folder
+from sqlassay.sandboxes.locks import is_free
+from sqlassay.sandboxes.removal import remove_folder
 
 _LOCK = "lock"
 _DRAFT = "lock.new"

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.snapshot import PlacedRows, Snapshot
-from dialect_adapters.contract import Adapter
-from sandboxes.contract import Notice, Provider, SnapshotImage
+from sqlassay.cases.snapshot import PlacedRows, Snapshot
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.sandboxes.contract import Notice, Provider, SnapshotImage
 
 MOST_DATABASES = 50
 """How many databases one image holds: each costs a server memory and a copy of the data time."""

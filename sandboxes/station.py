@@ -11,15 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cases.errors import InfrastructureError, SandboxLostError, SandboxStartError
-from cases.isolation import IsolationLevel
-from cases.outcome import Failure, Outcome
-from dialect_adapters.contract import Limits, Mode, Pins
-from dialect_adapters.execute import Change
-from dialect_adapters.timing import Paced
-from sandboxes.contract import SnapshotImage
-from sandboxes.pool import Pool
-from sandboxes.pool_server import PooledServer, Ran
+from sqlassay.cases.errors import InfrastructureError, SandboxLostError, SandboxStartError
+from sqlassay.cases.isolation import IsolationLevel
+from sqlassay.cases.outcome import Failure, Outcome
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins
+from sqlassay.dialect_adapters.execute import Change
+from sqlassay.dialect_adapters.timing import Paced
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.pool_server import PooledServer, Ran
 
 LOST_ATTEMPTS = 2
 """How often one statement may lose its sandbox before the loss is reported as ours."""

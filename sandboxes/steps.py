@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Endpoint
-from sandboxes.store import StoredImage, held
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.sandboxes.store import StoredImage, held
 
 MOST_STEPS = 4
 """How often an image is changed before the next is baked from the base: what was dropped stays in its layers."""

@@ -15,10 +15,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from sandboxes.cache import private_folder, write_private
-from sandboxes.contract import BaseImage, SnapshotImage
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.sandboxes.cache import private_folder, write_private
+from sqlassay.sandboxes.contract import BaseImage, SnapshotImage
 
 _CATALOG = "catalog.json"
 _SECRET = "secret"  # noqa: S105 - a file's name

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
-from dialect_adapters.registry import adapter
-from sandboxes.bundle import FORMAT, Bundle, BundleWriter, Manifest, Packed, opened
-from sandboxes.cache import cache_dir
-from sandboxes.holds import hold
-from sandboxes.inventory import ImageLine, images
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.bundle import FORMAT, Bundle, BundleWriter, Manifest, Packed, opened
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.holds import hold
+from sqlassay.sandboxes.inventory import ImageLine, images
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ def _movable(root: Path, known: Sequence[ImageLine], notice: Callable[[str], Non
 def _unfit(root: Path, line: ImageLine) -> str | None:
     """Return why an image is of no use on another machine, or None where it is."""
     if line.provider == "docker":
-        from sandboxes.docker.bundled import unfit
+        from sqlassay.sandboxes.docker.bundled import unfit
     else:
-        from sandboxes.process.bundled import unfit
+        from sqlassay.sandboxes.process.bundled import unfit
     try:
         return unfit(root, line.key, adapter(line.dialect))
     except InputError:
@@ -120,9 +120,9 @@ def _zip(stream: object) -> zipfile.ZipFile:
 def _pack(writer: BundleWriter, root: Path, line: ImageLine, folder: str) -> Packed:
     """Write one image, held meanwhile so that no collection takes it away."""
     if line.provider == "docker":
-        from sandboxes.docker.bundled import pack
+        from sqlassay.sandboxes.docker.bundled import pack
     else:
-        from sandboxes.process.bundled import pack
+        from sqlassay.sandboxes.process.bundled import pack
     lock = hold(root, line.key)
     try:
         return pack(writer, root, line.key, folder)
@@ -148,11 +148,11 @@ def _checked(bundle: Bundle, packed: Packed) -> Callable[[Path], str]:
     """Return what takes an image into a cache, once all of the bundle was found good."""
     found = adapter(packed.dialect)
     if packed.provider == "docker":
-        from sandboxes.docker import bundled as docker
+        from sqlassay.sandboxes.docker import bundled as docker
 
         stored = docker.check(bundle, packed, found)
         return lambda root: docker.unpack(bundle, packed, stored, root)
-    from sandboxes.process import bundled as process
+    from sqlassay.sandboxes.process import bundled as process
 
     texts = process.check(bundle, packed, found)
     return lambda root: process.unpack(bundle, packed, texts, root)

@@ -12,48 +12,48 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from cases.case import Case as Case
-    from cases.case import Prediction as Prediction
-    from cases.catalog import Catalog as Catalog
-    from cases.errors import InfrastructureError as InfrastructureError
-    from cases.errors import InputError as InputError
-    from cases.errors import SqlassayError as SqlassayError
-    from cases.policy import Policy as Policy
-    from cases.relation import Column as Column
-    from cases.relation import Kind as Kind
-    from cases.relation import Relation as Relation
-    from harness import sqlas as sqlas
-    from harness.agents.function import AgentFunction as AgentFunction
-    from harness.agents.request import AgentRequest as AgentRequest
-    from harness.given import GivenPredictions as GivenPredictions
-    from harness.results.case_result import CaseResult as CaseResult
-    from harness.results.run_result import RunResult as RunResult
-    from harness.results.verdicts import Comparison as Comparison
-    from harness.results.verdicts import GuardVerdict as GuardVerdict
-    from harness.run.options import JudgeKeywords, RunKeywords
-    from harness.session import Session as Session
+    from sqlassay.cases.case import Case as Case
+    from sqlassay.cases.case import Prediction as Prediction
+    from sqlassay.cases.catalog import Catalog as Catalog
+    from sqlassay.cases.errors import InfrastructureError as InfrastructureError
+    from sqlassay.cases.errors import InputError as InputError
+    from sqlassay.cases.errors import SqlassayError as SqlassayError
+    from sqlassay.cases.policy import Policy as Policy
+    from sqlassay.cases.relation import Column as Column
+    from sqlassay.cases.relation import Kind as Kind
+    from sqlassay.cases.relation import Relation as Relation
+    from sqlassay.harness import sqlas as sqlas
+    from sqlassay.harness.agents.function import AgentFunction as AgentFunction
+    from sqlassay.harness.agents.request import AgentRequest as AgentRequest
+    from sqlassay.harness.given import GivenPredictions as GivenPredictions
+    from sqlassay.harness.results.case_result import CaseResult as CaseResult
+    from sqlassay.harness.results.run_result import RunResult as RunResult
+    from sqlassay.harness.results.verdicts import Comparison as Comparison
+    from sqlassay.harness.results.verdicts import GuardVerdict as GuardVerdict
+    from sqlassay.harness.run.options import JudgeKeywords, RunKeywords
+    from sqlassay.harness.session import Session as Session
 
     __version__: str
 
 _HOMES = {
-    "AgentFunction": "harness.agents.function",
-    "AgentRequest": "harness.agents.request",
-    "Case": "cases.case",
-    "CaseResult": "harness.results.case_result",
-    "Catalog": "cases.catalog",
-    "Column": "cases.relation",
-    "Comparison": "harness.results.verdicts",
-    "GivenPredictions": "harness.given",
-    "GuardVerdict": "harness.results.verdicts",
-    "InfrastructureError": "cases.errors",
-    "InputError": "cases.errors",
-    "Kind": "cases.relation",
-    "Policy": "cases.policy",
-    "Prediction": "cases.case",
-    "Relation": "cases.relation",
-    "RunResult": "harness.results.run_result",
-    "Session": "harness.session",
-    "SqlassayError": "cases.errors",
+    "AgentFunction": "sqlassay.harness.agents.function",
+    "AgentRequest": "sqlassay.harness.agents.request",
+    "Case": "sqlassay.cases.case",
+    "CaseResult": "sqlassay.harness.results.case_result",
+    "Catalog": "sqlassay.cases.catalog",
+    "Column": "sqlassay.cases.relation",
+    "Comparison": "sqlassay.harness.results.verdicts",
+    "GivenPredictions": "sqlassay.harness.given",
+    "GuardVerdict": "sqlassay.harness.results.verdicts",
+    "InfrastructureError": "sqlassay.cases.errors",
+    "InputError": "sqlassay.cases.errors",
+    "Kind": "sqlassay.cases.relation",
+    "Policy": "sqlassay.cases.policy",
+    "Prediction": "sqlassay.cases.case",
+    "Relation": "sqlassay.cases.relation",
+    "RunResult": "sqlassay.harness.results.run_result",
+    "Session": "sqlassay.harness.session",
+    "SqlassayError": "sqlassay.cases.errors",
 }
 
 __all__ = [
@@ -91,7 +91,7 @@ if not TYPE_CHECKING:  # a type checker would take any name for one that is ther
     def __getattr__(name: str) -> Any:
         """Load a public name from the module that defines it."""
         if name == "sqlas":
-            return import_module("harness.sqlas")
+            return import_module("sqlassay.harness.sqlas")
         if name == "__version__":
             from importlib.metadata import version
 
@@ -112,7 +112,7 @@ def preset(name: str) -> Policy:
     Raises:
         InputError: no such preset; the message lists the names.
     """
-    from cases.presets import preset as find
+    from sqlassay.cases.presets import preset as find
 
     return find(name)
 
@@ -127,9 +127,9 @@ def compare(gold: Any, predicted: Any, policy: Policy | None = None) -> Comparis
     Raises:
         InputError: what no relation is made of, a malformed file, or what is no policy.
     """
-    from cases.errors import InputError as Refused
-    from cases.policy import Policy as Known
-    from harness.verdict import GoldRows, judge_rows
+    from sqlassay.cases.errors import InputError as Refused
+    from sqlassay.cases.policy import Policy as Known
+    from sqlassay.harness.verdict import GoldRows, judge_rows
 
     policy = preset("strict") if policy is None else policy
     if not isinstance(policy, Known):
@@ -144,7 +144,7 @@ def relation(data: Any) -> Relation:
     Raises:
         InputError: anything else, or a malformed file.
     """
-    from cases.frames import relation_of
+    from sqlassay.cases.frames import relation_of
 
     return relation_of(data)
 
@@ -159,11 +159,11 @@ def guard(
     Raises:
         InputError: no such dialect or profile, or what is no text or no catalogue.
     """
-    from cases.catalog import Catalog as Known
-    from cases.errors import InputError as Refused
-    from dialect_adapters.registry import adapter
-    from harness.guard import PROFILES, check
-    from harness.parse.parser import Parser
+    from sqlassay.cases.catalog import Catalog as Known
+    from sqlassay.cases.errors import InputError as Refused
+    from sqlassay.dialect_adapters.registry import adapter
+    from sqlassay.harness.guard import PROFILES, check
+    from sqlassay.harness.parse.parser import Parser
 
     if not isinstance(sql, str):
         raise Refused(f"{type(sql).__name__} is no SQL text", field="sql", remedy="Give the statement as text")
@@ -207,7 +207,7 @@ def run(
         InputError: something given is wrong; nothing was run.
         InfrastructureError: the run could not start.
     """
-    from harness.calling import run_given
+    from sqlassay.harness.calling import run_given
 
     return run_given(pack, agent, predictions, judge, dict(options))
 
@@ -231,6 +231,6 @@ def evaluate(
             an error of the agent.
         InfrastructureError: the sandbox could not start.
     """
-    from harness.calling import warm_session
+    from sqlassay.harness.calling import warm_session
 
     return warm_session(pack, dialect, judge, dict(options)).judge(case_id, sql)

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.formats.databases import find_one, named_folders
-from cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
-from cases.formats.json_rows import object_rows, with_keys
-from cases.pack import Pack
-from cases.reading import read_text
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.databases import find_one, named_folders
+from sqlassay.cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
+from sqlassay.cases.formats.json_rows import object_rows, with_keys
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.reading import read_text
 
 FOLDERS = ("dev_databases", "train_databases", "test_databases", "databases")
 _FILES = ("dev.json", "train.json", "test.json", "mini_dev_sqlite.json", "mini_dev_postgresql.json")

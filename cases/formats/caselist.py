@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.formats.databases import find_one, named_folders
-from cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, tag_list, text_of
-from cases.formats.json_rows import first_object
-from cases.pack import Pack
-from cases.reading import json_lines, json_records, starts_with
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.databases import find_one, named_folders
+from sqlassay.cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, tag_list, text_of
+from sqlassay.cases.formats.json_rows import first_object
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.reading import json_lines, json_records, starts_with
 
 FOLDERS = ("databases", "database")
 _DATABASE = ("db", "database", "db_id")

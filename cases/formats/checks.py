@@ -12,11 +12,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 
-from cases import extensions
-from cases.case import Case
-from cases.errors import InputError
-from cases.faults import Faults
-from cases.presets import preset_names
+from sqlassay.cases import extensions
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults
+from sqlassay.cases.presets import preset_names
 
 _DIALECT = re.compile(r"[a-z][a-z0-9_]*")
 

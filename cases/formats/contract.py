@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from cases.pack import Pack
+from sqlassay.cases.pack import Pack
 
 
 class Format(Protocol):

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.formats.snapshots import snapshot_digest
-from cases.paths import asks
-from cases.reading import read_text
-from cases.snapshot import Snapshot
-from cases.sources.scripts import kept_script, scripts_digest
-from cases.sources.sqlite_file import sqlite_content
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.snapshots import snapshot_digest
+from sqlassay.cases.paths import asks
+from sqlassay.cases.reading import read_text
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.sources.scripts import kept_script, scripts_digest
+from sqlassay.cases.sources.sqlite_file import sqlite_content
 
 SQLITE = (".sqlite", ".sqlite3", ".db")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

@@ -10,13 +10,13 @@ from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.extensions import installed
-from cases.formats.databases import Found, find_sqlite, named_folders
-from cases.formats.foreign import DataSet, ForeignRow, pack_of
-from cases.pack import Pack
-from cases.paths import asks
-from cases.tables import read_table
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.extensions import installed
+from sqlassay.cases.formats.databases import Found, find_sqlite, named_folders
+from sqlassay.cases.formats.foreign import DataSet, ForeignRow, pack_of
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.paths import asks
+from sqlassay.cases.tables import read_table
 
 FOLDERS = ("databases", "defog_data", "export", "data")
 MOST = 255

@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from cases.case import Prediction, QueryType
-from cases.errors import InputError
-from cases.extensions import installed
-from cases.formats.databases import Found, find_one, named_folders
-from cases.formats.evalbench_config import QUERY_TYPES, RunConfig, dialect_name, read_config, run_config, wrong
-from cases.formats.evalbench_setup import setup_scripts
-from cases.formats.foreign import DataSet, ForeignRow, Sqls, alternatives, pack_of, tag_list, text_of
-from cases.formats.json_rows import first_keys, object_rows
-from cases.pack import Pack
-from cases.paths import asks
+from sqlassay.cases.case import Prediction, QueryType
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.extensions import installed
+from sqlassay.cases.formats.databases import Found, find_one, named_folders
+from sqlassay.cases.formats.evalbench_config import QUERY_TYPES, RunConfig, dialect_name, read_config, run_config, wrong
+from sqlassay.cases.formats.evalbench_setup import setup_scripts
+from sqlassay.cases.formats.foreign import DataSet, ForeignRow, Sqls, alternatives, pack_of, tag_list, text_of
+from sqlassay.cases.formats.json_rows import first_keys, object_rows
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.paths import asks
 
 FOLDERS = ("setup", "setup_directory", "databases", "dev_databases", "database")
 _YAML = (".yaml", ".yml")

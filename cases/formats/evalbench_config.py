@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.formats.foreign import text_of
-from cases.paths import asks
-from cases.yaml_reading import FromEnvironment, YamlDocument, read_yaml
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.foreign import text_of
+from sqlassay.cases.paths import asks
+from sqlassay.cases.yaml_reading import FromEnvironment, YamlDocument, read_yaml
 
 STANDARD = "evalbench-standard-format"
 BIRD = "bird-standard-format"

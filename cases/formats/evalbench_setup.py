@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.paths import asks
-from cases.reading import read_text
-from cases.sources.scripts import kept_script
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.paths import asks
+from sqlassay.cases.reading import read_text
+from sqlassay.cases.sources.scripts import kept_script
 
 _BEFORE = ("pre_setup.sql", "setup.sql")
 _AFTER = ("post_setup.sql",)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cases.case import Case, Prediction, QueryType
-from cases.errors import InputError
-from cases.formats.checks import case_set_digest
-from cases.formats.databases import Found, no_databases, snapshots_of
-from cases.pack import Pack, PackRow, PackSettings
+from sqlassay.cases.case import Case, Prediction, QueryType
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.checks import case_set_digest
+from sqlassay.cases.formats.databases import Found, no_databases, snapshots_of
+from sqlassay.cases.pack import Pack, PackRow, PackSettings
 
 Sqls = dict[str, tuple[str, ...]]
 

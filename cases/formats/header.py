@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from cases.policy import PolicyOverrides
-from cases.settings import EngineSettings
+from sqlassay.cases.policy import PolicyOverrides
+from sqlassay.cases.settings import EngineSettings
 
 NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
 DATABASE = r"[A-Za-z_][A-Za-z0-9_]*"

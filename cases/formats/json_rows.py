@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.paths import asks
-from cases.reading import element_lines, parse_json, read_text, starts_with
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.paths import asks
+from sqlassay.cases.reading import element_lines, parse_json, read_text, starts_with
 
 _LOOK = 4 * 1024 * 1024
 

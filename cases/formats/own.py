@@ -9,20 +9,20 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.faults import Faults, LineOf, Place
-from cases.formats.checks import Placed, case_set_digest, check_cases, with_defaults, zoned
-from cases.formats.header import PackHeader
-from cases.formats.snapshots import build_snapshot
-from cases.formats.table import read_questions, rows_of
-from cases.pack import Pack, PackSettings
-from cases.paths import inside
-from cases.presets import preset_names
-from cases.reading import json_records
-from cases.snapshot import Snapshot
-from cases.tables import DELIMITED, EXCEL, named_part
-from cases.yaml_reading import YamlDocument, read_yaml
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults, LineOf, Place
+from sqlassay.cases.formats.checks import Placed, case_set_digest, check_cases, with_defaults, zoned
+from sqlassay.cases.formats.header import PackHeader
+from sqlassay.cases.formats.snapshots import build_snapshot
+from sqlassay.cases.formats.table import read_questions, rows_of
+from sqlassay.cases.pack import Pack, PackSettings
+from sqlassay.cases.paths import inside
+from sqlassay.cases.presets import preset_names
+from sqlassay.cases.reading import json_records
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.tables import DELIMITED, EXCEL, named_part
+from sqlassay.cases.yaml_reading import YamlDocument, read_yaml
 
 HEADER = "pack.yaml"
 _YAML = (".yaml", ".yml")

@@ -6,13 +6,13 @@ import logging
 from functools import cache, partial
 from pathlib import Path
 
-from cases.compact import settle
-from cases.errors import InputError
-from cases.extensions import installed, load
-from cases.formats.contract import Format
-from cases.pack import Pack
-from cases.paths import asks
-from cases.tables import named_part
+from sqlassay.cases.compact import settle
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.extensions import installed, load
+from sqlassay.cases.formats.contract import Format
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.paths import asks
+from sqlassay.cases.tables import named_part
 
 _log = logging.getLogger("sqlassay.packs")
 

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.faults import Faults, Place
-from cases.formats.checks import Placed, case_set_digest, check_cases
-from cases.formats.skill_models import SkillConfig, SkillRow
-from cases.formats.skill_sources import snapshot_of_script, snapshots_of_config
-from cases.pack import Pack, PackSettings
-from cases.paths import asks
-from cases.reading import element_lines, parse_json, read_text, starts_with
-from cases.snapshot import Snapshot
-from cases.yaml_reading import YamlDocument, read_yaml
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults, Place
+from sqlassay.cases.formats.checks import Placed, case_set_digest, check_cases
+from sqlassay.cases.formats.skill_models import SkillConfig, SkillRow
+from sqlassay.cases.formats.skill_sources import snapshot_of_script, snapshots_of_config
+from sqlassay.cases.pack import Pack, PackSettings
+from sqlassay.cases.paths import asks
+from sqlassay.cases.reading import element_lines, parse_json, read_text, starts_with
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.yaml_reading import YamlDocument, read_yaml
 
 _YAML = (".yaml", ".yml")
 

@@ -6,15 +6,15 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.faults import Place
-from cases.formats.databases import database_name
-from cases.formats.snapshots import snapshot_digest
-from cases.paths import asks
-from cases.snapshot import Snapshot
-from cases.sources.scripts import kept_script, scripts_digest
-from cases.sources.sqlite_file import sqlite_content
-from cases.yaml_reading import YamlDocument, dotted
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Place
+from sqlassay.cases.formats.databases import database_name
+from sqlassay.cases.formats.snapshots import snapshot_digest
+from sqlassay.cases.paths import asks
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.sources.scripts import kept_script, scripts_digest
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.cases.yaml_reading import YamlDocument, dotted
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _SUFFIX = re.compile(r"\?.*$", re.DOTALL)

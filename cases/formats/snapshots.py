@@ -7,18 +7,18 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.faults import Place
-from cases.formats.header import DATABASE, NAME, SnapshotModel
-from cases.paths import inside
-from cases.settings import EngineSettings
-from cases.snapshot import EVERY, RowSource, Snapshot, TableDef
-from cases.sources.archives import is_folder
-from cases.sources.csv_rows import csv_source
-from cases.sources.schema import read_schema
-from cases.sources.scripts import scripts_digest
-from cases.sources.sqlite_file import sqlite_content
-from cases.yaml_reading import YamlDocument, dotted, read_yaml
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Place
+from sqlassay.cases.formats.header import DATABASE, NAME, SnapshotModel
+from sqlassay.cases.paths import inside
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.snapshot import EVERY, RowSource, Snapshot, TableDef
+from sqlassay.cases.sources.archives import is_folder
+from sqlassay.cases.sources.csv_rows import csv_source
+from sqlassay.cases.sources.schema import read_schema
+from sqlassay.cases.sources.scripts import scripts_digest
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.cases.yaml_reading import YamlDocument, dotted, read_yaml
 
 
 def snapshot_digest(*parts: str) -> str:

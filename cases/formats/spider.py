@@ -6,11 +6,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.formats.databases import Found, find_sqlite, named_folders
-from cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
-from cases.formats.json_rows import object_rows, with_keys
-from cases.pack import Pack
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.databases import Found, find_sqlite, named_folders
+from sqlassay.cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
+from sqlassay.cases.formats.json_rows import object_rows, with_keys
+from sqlassay.cases.pack import Pack
 
 FOLDERS = ("database", "test_database", "databases")
 _FILES = ("dev.json", "train_spider.json", "train.json", "test.json", "train_others.json")

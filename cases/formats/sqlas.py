@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.formats.databases import SQLITE, Found
-from cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
-from cases.formats.json_rows import first_keys, object_rows
-from cases.pack import Pack
-from cases.paths import asks
-from cases.reading import parse_json, read_text, starts_with
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.databases import SQLITE, Found
+from sqlassay.cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
+from sqlassay.cases.formats.json_rows import first_keys, object_rows
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.paths import asks
+from sqlassay.cases.reading import parse_json, read_text, starts_with
 
 _LISTS = ("test_cases", "cases")
 _LOOK = 65_536

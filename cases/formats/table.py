@@ -10,15 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from cases.case import Prediction, QueryType
-from cases.columns import DIALECTS, Guess, guess
-from cases.errors import InputError
-from cases.formats.databases import SQLITE, Found, find_one, named_folders
-from cases.formats.evalbench_config import QUERY_TYPES
-from cases.formats.foreign import DataSet, ForeignRow, Sqls, alternatives, pack_of, tag_list, text_of
-from cases.pack import Pack
-from cases.paths import asks
-from cases.tables import SHEET, SUFFIXES, Table, choices, named_part, read_table
+from sqlassay.cases.case import Prediction, QueryType
+from sqlassay.cases.columns import DIALECTS, Guess, guess
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.databases import SQLITE, Found, find_one, named_folders
+from sqlassay.cases.formats.evalbench_config import QUERY_TYPES
+from sqlassay.cases.formats.foreign import DataSet, ForeignRow, Sqls, alternatives, pack_of, tag_list, text_of
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.paths import asks
+from sqlassay.cases.tables import SHEET, SUFFIXES, Table, choices, named_part, read_table
 
 FOLDERS = ("databases", "database", "dev_databases", "data")
 ROLES = (

@@ -8,11 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cases.case import Prediction
-from cases.formats.databases import find_one, named_folders
-from cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
-from cases.formats.json_rows import first_object, object_rows
-from cases.pack import Pack
+from sqlassay.cases.case import Prediction
+from sqlassay.cases.formats.databases import find_one, named_folders
+from sqlassay.cases.formats.foreign import DataSet, ForeignRow, alternatives, pack_of, text_of
+from sqlassay.cases.formats.json_rows import first_object, object_rows
+from sqlassay.cases.pack import Pack
 
 FOLDERS = ("database", "databases", "dev_databases", "test_database", "benchmarks")
 _DIALECTS = ("sqlite", "postgres", "mysql")

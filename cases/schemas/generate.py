@@ -1,4 +1,4 @@
-"""Generate the JSON Schemas of our input files; `python -m cases.schemas.generate` writes them anew."""
+"""Generate the JSON Schemas of our input files; `python -m sqlassay.cases.schemas.generate` writes them anew."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from cases.case import Case, Prediction
-from cases.formats.header import PackHeader
-from cases.formats.skill_models import SkillConfig, SkillRow
-from cases.pairs import PairModel
-from cases.sources.schema import SchemaModel
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.formats.header import PackHeader
+from sqlassay.cases.formats.skill_models import SkillConfig, SkillRow
+from sqlassay.cases.pairs import PairModel
+from sqlassay.cases.sources.schema import SchemaModel
 
 FOLDER = Path(__file__).parent
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

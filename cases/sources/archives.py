@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.paths import asks
-from cases.reading import MAX_DOCUMENT, read_bytes
-from cases.sources.packing import inflated, too_large, unpacked
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.paths import asks
+from sqlassay.cases.reading import MAX_DOCUMENT, read_bytes
+from sqlassay.cases.sources.packing import inflated, too_large, unpacked
 
 MAGIC = b"PGDMP"
 _OLDEST, _NEWEST = (1, 10), (1, 16)

@@ -9,10 +9,10 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from uuid import UUID
 
-from cases.errors import InputError
-from cases.relation import FarTemporal, Interval, Json, Kind
-from cases.storable import storable
-from cases.typed_json import decode
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind
+from sqlassay.cases.storable import storable
+from sqlassay.cases.typed_json import decode
 
 _TRUE = frozenset({"true", "t", "1", "yes"})
 _FALSE = frozenset({"false", "f", "0", "no"})

@@ -12,11 +12,11 @@ from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.reading import MAX_LINE, to_text
-from cases.relation import Row
-from cases.snapshot import ColumnDef, TableDef
-from cases.sources.cells import parse
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.reading import MAX_LINE, to_text
+from sqlassay.cases.relation import Row
+from sqlassay.cases.snapshot import ColumnDef, TableDef
+from sqlassay.cases.sources.cells import parse
 
 Field = str | None
 _FIELD = re.compile(r'(?:"((?:[^"]|"")*)"|([^",]*))(,|$)')

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from cases.snapshot import ColumnDef, TableDef
+from sqlassay.cases.snapshot import ColumnDef, TableDef
 
 Fields = Iterable[tuple[str | None, ...]]
 

@@ -13,9 +13,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
-from cases.errors import InputError
-from cases.extras import install_line
-from cases.reading import MAX_DOCUMENT
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.extras import install_line
+from sqlassay.cases.reading import MAX_DOCUMENT
 
 
 def _lz4(stream: IO[bytes]) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cases.errors import InputError
-from cases.pack import Pack
-from cases.relation import Row
-from cases.snapshot import Snapshot, TableDef
-from cases.sources.schema import row_fault
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.relation import Row
+from sqlassay.cases.snapshot import Snapshot, TableDef
+from sqlassay.cases.sources.schema import row_fault
 
 KEY_REMEDY = "Correct the row, or the table's key"
 

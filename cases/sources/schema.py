@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
-from cases.errors import InputError
-from cases.faults import Faults, Place
-from cases.relation import Kind, kind_of
-from cases.snapshot import ColumnDef, ForeignKey, PlacedRows, Snapshot, TableDef
-from cases.yaml_reading import YamlDocument, dotted, read_yaml
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults, Place
+from sqlassay.cases.relation import Kind, kind_of
+from sqlassay.cases.snapshot import ColumnDef, ForeignKey, PlacedRows, Snapshot, TableDef
+from sqlassay.cases.yaml_reading import YamlDocument, dotted, read_yaml
 
 
 def _seen(name: str) -> str:

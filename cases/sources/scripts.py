@@ -7,10 +7,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
-from cases.reading import read_bytes, to_text
-from cases.sources.archives import archive_sql, folder_sql, is_archive, is_folder
-from cases.sources.packing import unpacked
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.reading import read_bytes, to_text
+from sqlassay.cases.sources.archives import archive_sql, folder_sql, is_archive, is_folder
+from sqlassay.cases.sources.packing import unpacked
 
 
 def scripts_digest(scripts: Mapping[str, tuple[Path, ...]]) -> str:

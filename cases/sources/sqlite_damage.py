@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Literal
 
-from cases.sources.sqlite_keys import quoted
+from sqlassay.cases.sources.sqlite_keys import quoted
 
 Check = Literal["quick_check", "integrity_check"]
 """`quick_check` looks at every page and row, `integrity_check` also looks each row up in every index, which is slow."""

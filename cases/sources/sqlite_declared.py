@@ -14,9 +14,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from cases.relation import Kind
-from cases.sources.sqlite_keys import quoted
-from cases.sources.sqlite_values import Storage
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.sources.sqlite_keys import quoted
+from sqlassay.cases.sources.sqlite_values import Storage
 
 BY_TYPE = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.DECIMAL})
 """Kinds that a column of a SQLite file has only where its declared type is asked for."""

@@ -12,14 +12,14 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.relation import Kind, Row
-from cases.snapshot import ColumnDef, TableDef
-from cases.sources.sqlite_bounds import Bounds
-from cases.sources.sqlite_damage import REMEDY, find_damage
-from cases.sources.sqlite_declared import BY_TYPE, Declared, declared_kind
-from cases.sources.sqlite_keys import quoted, read_keys
-from cases.sources.sqlite_values import Storage, choose_kind, to_kind
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, TableDef
+from sqlassay.cases.sources.sqlite_bounds import Bounds
+from sqlassay.cases.sources.sqlite_damage import REMEDY, find_damage
+from sqlassay.cases.sources.sqlite_declared import BY_TYPE, Declared, declared_kind
+from sqlassay.cases.sources.sqlite_keys import quoted, read_keys
+from sqlassay.cases.sources.sqlite_values import Storage, choose_kind, to_kind
 
 _MAGIC = b"SQLite format 3\0"
 _CHUNK = 300

@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cases.snapshot import ForeignKey
-from cases.sources.sqlite_values import Storage
+from sqlassay.cases.snapshot import ForeignKey
+from sqlassay.cases.sources.sqlite_values import Storage
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from cases.relation import Kind
+from sqlassay.cases.relation import Kind
 
 
 @dataclass(frozen=True, slots=True)

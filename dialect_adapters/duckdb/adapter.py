@@ -6,11 +6,11 @@ import importlib.util
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cases.catalog import Catalog
-from cases.errors import InfrastructureError, InputError
-from cases.extras import install_line
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import (
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.extras import install_line
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import (
     Endpoint,
     GrammarRules,
     Pins,
@@ -21,16 +21,16 @@ from dialect_adapters.contract import (
     StatementError,
     StateRules,
 )
-from dialect_adapters.duckdb.recipe import RECIPE
-from dialect_adapters.duckdb.session import DuckdbSession, ask
+from sqlassay.dialect_adapters.duckdb.recipe import RECIPE
+from sqlassay.dialect_adapters.duckdb.session import DuckdbSession, ask
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dialect_adapters.explaining import PlanRules
-    from dialect_adapters.transpile.causes import Difference
-    from dialect_adapters.transpile.spelling import Spelling
-    from dialect_adapters.transpile.telling import Telling
+    from sqlassay.dialect_adapters.explaining import PlanRules
+    from sqlassay.dialect_adapters.transpile.causes import Difference
+    from sqlassay.dialect_adapters.transpile.spelling import Spelling
+    from sqlassay.dialect_adapters.transpile.telling import Telling
 
 
 class DuckdbAdapter:
@@ -46,48 +46,48 @@ class DuckdbAdapter:
     @property
     def rules(self) -> GrammarRules:
         """Return what the guard may let through."""
-        from dialect_adapters.duckdb.grammar import RULES
+        from sqlassay.dialect_adapters.duckdb.grammar import RULES
 
         return RULES
 
     @property
     def state(self) -> StateRules:
         """Return how the state a statement leaves is read."""
-        from dialect_adapters.duckdb.state import STATE
+        from sqlassay.dialect_adapters.duckdb.state import STATE
 
         return STATE
 
     @property
     def plans(self) -> PlanRules:
         """Return how the engine's plan of a query is asked for and read."""
-        from dialect_adapters.duckdb.plan import PLANS
+        from sqlassay.dialect_adapters.duckdb.plan import PLANS
 
         return PLANS
 
     @property
     def spelling(self) -> Spelling:
         """Return the engine's own words, for statements rewritten from other dialects."""
-        from dialect_adapters.duckdb.spelling import DuckdbSpelling
+        from sqlassay.dialect_adapters.duckdb.spelling import DuckdbSpelling
 
         return DuckdbSpelling()
 
     @property
     def telling(self) -> Telling:
         """Return the engine's own words, for statements of other engines than SQLite."""
-        from dialect_adapters.duckdb.telling import DuckdbTelling
+        from sqlassay.dialect_adapters.duckdb.telling import DuckdbTelling
 
         return DuckdbTelling()
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:
         """Return what the engine's error messages are about."""
-        from dialect_adapters.duckdb.complaints import COMPLAINTS
+        from sqlassay.dialect_adapters.duckdb.complaints import COMPLAINTS
 
         return COMPLAINTS
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""
-        from dialect_adapters.duckdb.state import set_up
+        from sqlassay.dialect_adapters.duckdb.state import set_up
 
         set_up(endpoint, database, scripts, pins)
 
@@ -133,8 +133,8 @@ def _load_one(folder: Path, snapshot: Snapshot) -> Catalog:
     """Write one snapshot's file and return its catalogue."""
     import duckdb  # the engine itself, as SQLAlchemy below, loads only where something is built
 
-    from dialect_adapters.duckdb.load import write_database
-    from dialect_adapters.duckdb.reflect import read_catalog
+    from sqlassay.dialect_adapters.duckdb.load import write_database
+    from sqlassay.dialect_adapters.duckdb.reflect import read_catalog
 
     path = folder / f"{snapshot.database}.duckdb"
     try:

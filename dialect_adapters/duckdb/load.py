@@ -13,16 +13,16 @@ import duckdb
 from sqlalchemy.dialects.postgresql.base import PGDialect
 from sqlalchemy.types import UserDefinedType
 
-from cases.errors import InputError
-from cases.relation import Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from cases.sources.schema import row_fault
-from dialect_adapters.confined_scripts import ScriptRefusedError, run_confined
-from dialect_adapters.ddl import TableDdl, table_ddl
-from dialect_adapters.duckdb import script_runner
-from dialect_adapters.duckdb.types import handed, handed_type, sql_type
-from dialect_adapters.names import NameRules, check_names, table_fault
-from dialect_adapters.tally import Tally, check_loadable
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.cases.sources.schema import row_fault
+from sqlassay.dialect_adapters.confined_scripts import ScriptRefusedError, run_confined
+from sqlassay.dialect_adapters.ddl import TableDdl, table_ddl
+from sqlassay.dialect_adapters.duckdb import script_runner
+from sqlassay.dialect_adapters.duckdb.types import handed, handed_type, sql_type
+from sqlassay.dialect_adapters.names import NameRules, check_names, table_fault
+from sqlassay.dialect_adapters.tally import Tally, check_loadable
 
 NAMES = NameRules("DuckDB", None, "characters", lambda name: name.encode().lower().decode())
 _CHUNK_ROWS = 20_000

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from cases.plan import QueryPlan, Scan
-from cases.relation import Relation
-from dialect_adapters.explaining import PlanRules
+from sqlassay.cases.plan import QueryPlan, Scan
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.explaining import PlanRules
 
 _JOINS = ("JOIN", "CROSS_PRODUCT")
 _FREE = "optional:"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import duckdb
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.errors import InputError
-from cases.settings import EngineSettings
-from cases.snapshot import Snapshot
-from dialect_adapters.ddl import metadata_of, schema_text
-from dialect_adapters.duckdb.load import quoted, spelling, type_of
-from dialect_adapters.duckdb.types import declared_kind
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.ddl import metadata_of, schema_text
+from sqlassay.dialect_adapters.duckdb.load import quoted, spelling, type_of
+from sqlassay.dialect_adapters.duckdb.types import declared_kind
 
 _TABLES = """
 SELECT schema_name, table_name, false AS is_view, sql FROM duckdb_tables()

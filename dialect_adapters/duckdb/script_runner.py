@@ -1,4 +1,4 @@
-"""What runs one SQL script on one DuckDB file, in a process of its own: see `dialect_adapters.confined_program`."""
+"""What runs one SQL script on one DuckDB file, in a process of its own; see `confined_program`."""
 
 from __future__ import annotations
 

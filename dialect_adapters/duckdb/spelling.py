@@ -5,8 +5,8 @@ from __future__ import annotations
 import string
 from collections.abc import Sequence
 
-from dialect_adapters.transpile.facts import Form, Refused
-from dialect_adapters.transpile.spelling import NUMERAL, PREFIX, in_letters
+from sqlassay.dialect_adapters.transpile.facts import Form, Refused
+from sqlassay.dialect_adapters.transpile.spelling import NUMERAL, PREFIX, in_letters
 
 _FIELDS = {"Y": "%Y", "m": "%m", "d": "%d", "H": "%H", "M": "%M", "S": "%S", "j": "%j", "f": "%S.%g"}
 _EXACT = "DECIMAL(38,15)"

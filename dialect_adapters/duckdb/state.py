@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cases.errors import GoldBrokenError
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError, StateRules
-from dialect_adapters.duckdb.session import DuckdbSession
+from sqlassay.cases.errors import GoldBrokenError
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError, StateRules
+from sqlassay.dialect_adapters.duckdb.session import DuckdbSession
 
 _OWN = "database_name = current_database() AND NOT coalesce(internal, false)"
 _NAME = "CASE schema_name WHEN 'main' THEN '' ELSE schema_name || '.' END || {}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dialect_adapters.transpile.regex import Pattern
+from sqlassay.dialect_adapters.transpile.regex import Pattern
 
 _FIELDS = frozenset("YymdHIMSjfBbAapw%")
 _STEPS = {

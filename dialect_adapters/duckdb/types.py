@@ -6,8 +6,8 @@ import datetime as dt
 from decimal import Decimal
 from uuid import UUID
 
-from cases.relation import FarTemporal, Interval, Json, Kind
-from cases.snapshot import ColumnDef
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind
+from sqlassay.cases.snapshot import ColumnDef
 
 _TYPES = {
     Kind.BOOL: "BOOLEAN",

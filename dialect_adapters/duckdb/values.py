@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from cases.relation import FarTemporal, Interval, Json, Kind
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind
 
 Reader: TypeAlias = Callable[[Any], object]
 """Turns a cell that is not null into its value."""

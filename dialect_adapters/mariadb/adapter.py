@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import (
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import (
     Endpoint,
     GrammarRules,
     Pins,
@@ -16,19 +16,19 @@ from dialect_adapters.contract import (
     Session,
     StateRules,
 )
-from dialect_adapters.mariadb.own import MARIADB
-from dialect_adapters.mysql.session import ADMIN, answers, connect, open_session, settle
+from sqlassay.dialect_adapters.mariadb.own import MARIADB
+from sqlassay.dialect_adapters.mysql.session import ADMIN, answers, connect, open_session, settle
 
 if TYPE_CHECKING:
-    from dialect_adapters.explaining import PlanRules
-    from dialect_adapters.taking import TakingRules
-    from dialect_adapters.transpile.causes import Difference
-    from dialect_adapters.transpile.spelling import Spelling
-    from dialect_adapters.transpile.telling import Telling
+    from sqlassay.dialect_adapters.explaining import PlanRules
+    from sqlassay.dialect_adapters.taking import TakingRules
+    from sqlassay.dialect_adapters.transpile.causes import Difference
+    from sqlassay.dialect_adapters.transpile.spelling import Spelling
+    from sqlassay.dialect_adapters.transpile.telling import Telling
 
 
 class MariadbAdapter:
-    """MariaDB 11.8; see `dialect_adapters.contract.Adapter`."""
+    """MariaDB 11.8; see `sqlassay.dialect_adapters.contract.Adapter`."""
 
     name = "mariadb"
     folds_text = True
@@ -37,14 +37,14 @@ class MariadbAdapter:
     @property
     def recipe(self) -> ServerRecipe:
         """Return the server recipe."""
-        from dialect_adapters.mariadb.recipe import RECIPE
+        from sqlassay.dialect_adapters.mariadb.recipe import RECIPE
 
         return RECIPE
 
     @property
     def rules(self) -> GrammarRules:
         """Return the grammar rules the guard reads."""
-        from dialect_adapters.mariadb.grammar import RULES
+        from sqlassay.dialect_adapters.mariadb.grammar import RULES
 
         return RULES
 
@@ -56,42 +56,42 @@ class MariadbAdapter:
     @property
     def taking(self) -> TakingRules:
         """Return how a live database is asked for its rows."""
-        from dialect_adapters.mariadb.taking import TAKING
+        from sqlassay.dialect_adapters.mariadb.taking import TAKING
 
         return TAKING
 
     @property
     def telling(self) -> Telling:
         """Return the words for statements of other engines than SQLite: MySQL's."""
-        from dialect_adapters.mariadb.spelling import matching
-        from dialect_adapters.mysql.telling import MysqlTelling
+        from sqlassay.dialect_adapters.mariadb.spelling import matching
+        from sqlassay.dialect_adapters.mysql.telling import MysqlTelling
 
         return MysqlTelling(derived_sees_out=False, rollup=None, matching=matching)
 
     @property
     def spelling(self) -> Spelling:
         """Return the engine's own words, for statements rewritten from other dialects."""
-        from dialect_adapters.mariadb.spelling import spelling
+        from sqlassay.dialect_adapters.mariadb.spelling import spelling
 
         return spelling()
 
     @property
     def plans(self) -> PlanRules:
         """Return how the engine's plan of a query is asked for and read."""
-        from dialect_adapters.mysql.plan import PLANS
+        from sqlassay.dialect_adapters.mysql.plan import PLANS
 
         return PLANS
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:
         """Return what the engine's error messages are about."""
-        from dialect_adapters.mariadb.complaints import COMPLAINTS
+        from sqlassay.dialect_adapters.mariadb.complaints import COMPLAINTS
 
         return COMPLAINTS
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""
-        from dialect_adapters.mysql.state import set_up
+        from sqlassay.dialect_adapters.mysql.state import set_up
 
         set_up(endpoint, database.lower(), scripts, pins, MARIADB.executable)
 
@@ -105,14 +105,14 @@ class MariadbAdapter:
 
     def load(self, endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
         """Fill an empty server with snapshots and return their catalogues."""
-        from dialect_adapters.mariadb.load import LOADING
-        from dialect_adapters.mysql.load import load
+        from sqlassay.dialect_adapters.mariadb.load import LOADING
+        from sqlassay.dialect_adapters.mysql.load import load
 
         return load(endpoint, snapshots, LOADING)
 
     def unload(self, endpoint: Endpoint, databases: Sequence[str]) -> None:
         """Remove databases and their logins from a server that is changed instead of filled anew."""
-        from dialect_adapters.mysql.load import unload
+        from sqlassay.dialect_adapters.mysql.load import unload
 
         unload(endpoint, databases)
 
@@ -122,7 +122,7 @@ class MariadbAdapter:
 
     def state_digest(self, endpoint: Endpoint, database: str) -> str:
         """Return a digest over rows, schema and rights."""
-        from dialect_adapters.mysql.digest import state_digest
+        from sqlassay.dialect_adapters.mysql.digest import state_digest
 
         with connect(endpoint, database.lower(), ADMIN) as connection:
             return state_digest(connection, database.lower(), MARIADB)

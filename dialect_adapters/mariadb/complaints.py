@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialect_adapters.mysql.complaints import COMPLAINTS as MYSQL
-from dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.mysql.complaints import COMPLAINTS as MYSQL
+from sqlassay.dialect_adapters.transpile.causes import Difference
 
 COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"isn't grouped|mixing of GROUP columns", Difference.BARE_COLUMN),

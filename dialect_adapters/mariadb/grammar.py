@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from dialect_adapters.mysql.grammar import EXTENSIONS
-from dialect_adapters.mysql.grammar import RULES as MYSQL
-from dialect_adapters.wordlist import read_catalogue, read_words, words
+from sqlassay.dialect_adapters.mysql.grammar import EXTENSIONS
+from sqlassay.dialect_adapters.mysql.grammar import RULES as MYSQL
+from sqlassay.dialect_adapters.wordlist import read_catalogue, read_words, words
 
 _HERE = Path(__file__)
 _READ_BY_THE_GRAMMAR = words("nextval lastval setval percentile_cont percentile_disc json_table")

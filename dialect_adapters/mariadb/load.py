@@ -7,12 +7,12 @@ from typing import Any
 from sqlalchemy import types as sql
 from sqlalchemy.dialects.mysql.mariadb import INET4, INET6, MariaDBDialect
 
-from cases.relation import Kind
-from cases.snapshot import ColumnDef
-from dialect_adapters.mariadb.own import MARIADB
-from dialect_adapters.mysql.load import Loading, names_of
-from dialect_adapters.mysql.types import NAMED_KINDS
-from dialect_adapters.mysql.types import type_of as family_type_of
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef
+from sqlassay.dialect_adapters.mariadb.own import MARIADB
+from sqlassay.dialect_adapters.mysql.load import Loading, names_of
+from sqlassay.dialect_adapters.mysql.types import NAMED_KINDS
+from sqlassay.dialect_adapters.mysql.types import type_of as family_type_of
 
 _NAMED_KINDS = {**NAMED_KINDS, "INET4": Kind.TEXT, "INET6": Kind.TEXT, "UUID": Kind.UUID}
 

@@ -1,7 +1,7 @@
 """How a MariaDB 11.8 server is built, initialised and served, as data.
 
-Logins and passwords are agreed as in `dialect_adapters.mysql.recipe`: `root@'%'` has no password until `load` sets the
-image's own, and `load` takes READ_ONLY ADMIN from it. With that, a server started with `read_only` and
+Logins and passwords are agreed as in `sqlassay.dialect_adapters.mysql.recipe`: `root@'%'` has no password until `load`
+sets the image's own, and `load` takes READ_ONLY ADMIN from it. With that, a server started with `read_only` and
 `innodb_read_only` can be written by nobody, and nobody can tell it otherwise while it runs.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from dialect_adapters.contract import DebianSource, Mode, ServerRecipe
+from sqlassay.dialect_adapters.contract import DebianSource, Mode, ServerRecipe
 
 _SQL_MODE = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION"
 """What the server has by itself, named so that another version of it answers the same."""

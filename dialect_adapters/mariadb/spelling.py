@@ -5,7 +5,7 @@ An empty ESCAPE is the backslash here, so a character that no text is made of st
 
 from __future__ import annotations
 
-from dialect_adapters.mysql.spelling import MysqlSpelling
+from sqlassay.dialect_adapters.mysql.spelling import MysqlSpelling
 
 
 def spelling() -> MysqlSpelling:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from sqlalchemy.dialects.mysql.mariadb import INET4, INET6
 from sqlalchemy.types import VARBINARY
 
-from cases.relation import Kind
-from dialect_adapters.mariadb.own import MARIADB
-from dialect_adapters.mysql.taking import TAKING as MYSQL
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.mariadb.own import MARIADB
+from sqlassay.dialect_adapters.mysql.taking import TAKING as MYSQL
 
 TAKING = replace(
     MYSQL,

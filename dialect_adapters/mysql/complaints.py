@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.causes import Difference
 
 COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"isn't in GROUP BY|nonaggregated column|only_full_group_by", Difference.BARE_COLUMN),

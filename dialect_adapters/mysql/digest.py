@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pymysql
 
-from dialect_adapters.mysql.flavour import Flavour
+from sqlassay.dialect_adapters.mysql.flavour import Flavour
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

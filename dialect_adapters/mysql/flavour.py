@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dialect_adapters.contract import StateRules
+from sqlassay.dialect_adapters.contract import StateRules
 
 
 @dataclass(frozen=True, slots=True)

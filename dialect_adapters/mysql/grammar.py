@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialect_adapters.contract import GrammarRules, Spellings
-from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
+from sqlassay.dialect_adapters.contract import GrammarRules, Spellings
+from sqlassay.dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _NAME = r"(?:`[^`]+`|\w+)"
 _TABLE = rf"(?:(?P<schema>{_NAME})\.)?(?P<table>{_NAME})"

@@ -15,25 +15,25 @@ from sqlalchemy.engine.interfaces import Dialect
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.types import VARBINARY, TypeEngine
 
-from cases.catalog import Catalog
-from cases.errors import InputError
-from cases.relation import Kind, Row
-from cases.settings import BINARY, DEFAULT, EngineSettings
-from cases.snapshot import Snapshot, TableDef
-from cases.sources.rows_check import first_clash
-from cases.sources.schema import row_fault
-from dialect_adapters.contract import Endpoint, Role, SessionLostError
-from dialect_adapters.ddl import TypeMap, table_ddl
-from dialect_adapters.mysql.digest import quoted, state_digest
-from dialect_adapters.mysql.flavour import Flavour
-from dialect_adapters.mysql.own import MYSQL
-from dialect_adapters.mysql.routines import entitle_routines, read_routines
-from dialect_adapters.mysql.scripts import run_script
-from dialect_adapters.mysql.session import ADMIN, COLLATION, connect, login_name
-from dialect_adapters.mysql.types import NAMED_KINDS, load_cell, reading, type_of
-from dialect_adapters.names import NameRules, check_names
-from dialect_adapters.reflect import catalog_of
-from dialect_adapters.tally import Tally, check_loadable
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.settings import BINARY, DEFAULT, EngineSettings
+from sqlassay.cases.snapshot import Snapshot, TableDef
+from sqlassay.cases.sources.rows_check import first_clash
+from sqlassay.cases.sources.schema import row_fault
+from sqlassay.dialect_adapters.contract import Endpoint, Role, SessionLostError
+from sqlassay.dialect_adapters.ddl import TypeMap, table_ddl
+from sqlassay.dialect_adapters.mysql.digest import quoted, state_digest
+from sqlassay.dialect_adapters.mysql.flavour import Flavour
+from sqlassay.dialect_adapters.mysql.own import MYSQL
+from sqlassay.dialect_adapters.mysql.routines import entitle_routines, read_routines
+from sqlassay.dialect_adapters.mysql.scripts import run_script
+from sqlassay.dialect_adapters.mysql.session import ADMIN, COLLATION, connect, login_name
+from sqlassay.dialect_adapters.mysql.types import NAMED_KINDS, load_cell, reading, type_of
+from sqlassay.dialect_adapters.names import NameRules, check_names
+from sqlassay.dialect_adapters.reflect import catalog_of
+from sqlassay.dialect_adapters.tally import Tally, check_loadable
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

@@ -10,10 +10,10 @@ from sqlalchemy import text
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
-from cases.counting import counted
-from cases.settings import SQL_MODES, EngineSettings, split_modes
-from dialect_adapters.mysql.digest import quoted
-from dialect_adapters.taking import Native
+from sqlassay.cases.counting import counted
+from sqlassay.cases.settings import SQL_MODES, EngineSettings, split_modes
+from sqlassay.dialect_adapters.mysql.digest import quoted
+from sqlassay.dialect_adapters.taking import Native
 
 _BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "vector", "geometry", "point"})
 _BYTES |= frozenset({"linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geomcollection"})

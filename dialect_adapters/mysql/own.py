@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialect_adapters.mysql.flavour import Flavour
-from dialect_adapters.mysql.state import STATE
+from sqlassay.dialect_adapters.mysql.flavour import Flavour
+from sqlassay.dialect_adapters.mysql.state import STATE
 
 _DESCRIBED = (
     "SELECT table_name, table_type, engine, table_collation, create_options, table_comment "

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from cases.plan import QueryPlan, Scan
-from cases.relation import Json, Relation
-from dialect_adapters.explaining import PlanRules
+from sqlassay.cases.plan import QueryPlan, Scan
+from sqlassay.cases.relation import Json, Relation
+from sqlassay.dialect_adapters.explaining import PlanRules
 
 _NOT_NULL = re.compile(r"\(*[^()' ]+ is not null\)*(?: and \(*[^()' ]+ is not null\)*)*")
 """What the optimiser adds to the columns of a join, and what a text may ask for as well: it does not tell which."""

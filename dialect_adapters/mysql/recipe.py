@@ -19,7 +19,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import MappingProxyType
 
-from dialect_adapters.contract import DebianSource, Mode, ServerRecipe
+from sqlassay.dialect_adapters.contract import DebianSource, Mode, ServerRecipe
 
 _SETTINGS = (
     "--no-defaults",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cases.catalog import CatalogRoutine
-from cases.snapshot import Snapshot
-from dialect_adapters.mysql.digest import quoted
-from dialect_adapters.routines import with_allowed
+from sqlassay.cases.catalog import CatalogRoutine
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.mysql.digest import quoted
+from sqlassay.dialect_adapters.routines import with_allowed
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

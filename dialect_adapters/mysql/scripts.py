@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import pymysql
 
-from cases.counting import counted
-from cases.errors import InputError
-from cases.sources.scripts import script_text
-from dialect_adapters.mysql.flavour import Flavour
+from sqlassay.cases.counting import counted
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.sources.scripts import script_text
+from sqlassay.dialect_adapters.mysql.flavour import Flavour
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pymysql
 
-from cases.errors import InputError
-from cases.relation import Relation
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
-from dialect_adapters.mysql.flavour import Flavour
-from dialect_adapters.mysql.values import relation_of
-from dialect_adapters.mysql.wire import Wire
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
+from sqlassay.dialect_adapters.mysql.flavour import Flavour
+from sqlassay.dialect_adapters.mysql.values import relation_of
+from sqlassay.dialect_adapters.mysql.wire import Wire
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -37,7 +37,7 @@ _UNKNOWN_ZONE = "(1298)"
 
 
 class MysqlSession:
-    """One fresh login; see `dialect_adapters.contract.Session`."""
+    """One fresh login; see `sqlassay.dialect_adapters.contract.Session`."""
 
     def __init__(self, connection: Connection[Cursor], endpoint: Endpoint, pins: Pins, flavour: Flavour) -> None:
         """Take over a logged-in connection."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from dialect_adapters.transpile.facts import Form, Refused
-from dialect_adapters.transpile.spelling import NUMERAL, in_letters
+from sqlassay.dialect_adapters.transpile.facts import Form, Refused
+from sqlassay.dialect_adapters.transpile.spelling import NUMERAL, in_letters
 
 _FIELDS = {"Y": "%Y", "m": "%m", "d": "%d", "H": "%H", "M": "%i", "S": "%s", "j": "%j", "w": "%w"}
 _DAY = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"

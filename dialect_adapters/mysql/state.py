@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import pymysql
 
-from cases.errors import GoldBrokenError
-from dialect_adapters.contract import Endpoint, Pins, StateRules
-from dialect_adapters.mysql.digest import row_sum
-from dialect_adapters.mysql.scripts import run_statement, statements_of
-from dialect_adapters.mysql.session import ADMIN, connect, pinned
+from sqlassay.cases.errors import GoldBrokenError
+from sqlassay.dialect_adapters.contract import Endpoint, Pins, StateRules
+from sqlassay.dialect_adapters.mysql.digest import row_sum
+from sqlassay.dialect_adapters.mysql.scripts import run_statement, statements_of
+from sqlassay.dialect_adapters.mysql.session import ADMIN, connect, pinned
 
 _COLUMNS = """
 SELECT table_name, column_name, column_type, is_nullable, column_default, extra, collation_name, generation_expression,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlalchemy.types import VARBINARY
 
-from cases.relation import Kind
-from dialect_adapters.mysql.native import write_native
-from dialect_adapters.taking import TakingRules
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.mysql.native import write_native
+from sqlassay.dialect_adapters.taking import TakingRules
 
 TAKING = TakingRules(
     driver="mysql+pymysql",

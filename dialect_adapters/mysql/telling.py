@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from dialect_adapters.mysql.spelling import regexp_like
-from dialect_adapters.transpile.regex import Pattern
+from sqlassay.dialect_adapters.mysql.spelling import regexp_like
+from sqlassay.dialect_adapters.transpile.regex import Pattern
 
 _FIELDS = {
     "Y": "%Y", "y": "%y", "m": "%m", "d": "%d", "H": "%H", "I": "%h", "M": "%i", "S": "%s", "j": "%j", "f": "%f",

@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import types as sql
 from sqlalchemy.dialects import mysql
 
-from cases.relation import FarTemporal, Interval, Json, Kind
-from cases.snapshot import ColumnDef
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind
+from sqlassay.cases.snapshot import ColumnDef
 
 _KEY_LENGTH = 255
 _LONGEST_KEY = 768

@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import TypeAlias
 
-from cases.relation import Column, FarTemporal, Json, Kind, Relation
-from dialect_adapters.mysql.wire import Field, RawResult
+from sqlassay.cases.relation import Column, FarTemporal, Json, Kind, Relation
+from sqlassay.dialect_adapters.mysql.wire import Field, RawResult
 
 Loader: TypeAlias = Callable[[bytes], object]
 

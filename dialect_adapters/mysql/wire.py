@@ -11,8 +11,8 @@ import struct
 from dataclasses import dataclass, field
 from typing import Any
 
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, SessionLostError, StatementError
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, SessionLostError, StatementError
 
 _QUERY = b"\x03"
 _HOST = re.compile(r"(?<=')@'[^']*'")

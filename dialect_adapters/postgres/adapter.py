@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import (
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import (
     Endpoint,
     GrammarRules,
     Pins,
@@ -19,53 +19,53 @@ from dialect_adapters.contract import (
     SessionLostError,
     StateRules,
 )
-from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, open_session
+from sqlassay.dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, open_session
 
 if TYPE_CHECKING:
-    from dialect_adapters.explaining import PlanRules
-    from dialect_adapters.taking import TakingRules
-    from dialect_adapters.transpile.causes import Difference
-    from dialect_adapters.transpile.spelling import Spelling
-    from dialect_adapters.transpile.telling import Habits, Telling
+    from sqlassay.dialect_adapters.explaining import PlanRules
+    from sqlassay.dialect_adapters.taking import TakingRules
+    from sqlassay.dialect_adapters.transpile.causes import Difference
+    from sqlassay.dialect_adapters.transpile.spelling import Spelling
+    from sqlassay.dialect_adapters.transpile.telling import Habits, Telling
 
 
 class PostgresAdapter:
-    """Postgres 17; see `dialect_adapters.contract.Adapter`."""
+    """Postgres 17; see `sqlassay.dialect_adapters.contract.Adapter`."""
 
     name = "postgres"
 
     @property
     def recipe(self) -> ServerRecipe:
         """Return the server recipe."""
-        from dialect_adapters.postgres.recipe import RECIPE
+        from sqlassay.dialect_adapters.postgres.recipe import RECIPE
 
         return RECIPE
 
     @property
     def rules(self) -> GrammarRules:
         """Return the grammar rules the guard reads."""
-        from dialect_adapters.postgres.grammar import RULES
+        from sqlassay.dialect_adapters.postgres.grammar import RULES
 
         return RULES
 
     @property
     def state(self) -> StateRules:
         """Return how the state a statement leaves is read."""
-        from dialect_adapters.postgres.state import STATE
+        from sqlassay.dialect_adapters.postgres.state import STATE
 
         return STATE
 
     @property
     def taking(self) -> TakingRules:
         """Return how a live database is asked for its rows."""
-        from dialect_adapters.postgres.taking import TAKING
+        from sqlassay.dialect_adapters.postgres.taking import TAKING
 
         return TAKING
 
     @property
     def habits(self) -> Habits:
         """Return how Postgres means what other engines write alike."""
-        from dialect_adapters.transpile.telling import Habits
+        from sqlassay.dialect_adapters.transpile.telling import Habits
 
         return Habits(
             "postgres", whole_division=True, days_between=True, skips_nulls=True, trims_letters=True,
@@ -75,34 +75,34 @@ class PostgresAdapter:
     @property
     def telling(self) -> Telling:
         """Return the words for statements of other engines than SQLite."""
-        from dialect_adapters.postgres.telling import PostgresTelling
+        from sqlassay.dialect_adapters.postgres.telling import PostgresTelling
 
         return PostgresTelling()
 
     @property
     def spelling(self) -> Spelling:
         """Return the engine's own words, for statements rewritten from other dialects."""
-        from dialect_adapters.postgres.spelling import PostgresSpelling
+        from sqlassay.dialect_adapters.postgres.spelling import PostgresSpelling
 
         return PostgresSpelling()
 
     @property
     def plans(self) -> PlanRules:
         """Return how the engine's plan of a query is asked for and read."""
-        from dialect_adapters.postgres.plan import PLANS
+        from sqlassay.dialect_adapters.postgres.plan import PLANS
 
         return PLANS
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:
         """Return what the engine's error messages are about."""
-        from dialect_adapters.postgres.complaints import COMPLAINTS
+        from sqlassay.dialect_adapters.postgres.complaints import COMPLAINTS
 
         return COMPLAINTS
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""
-        from dialect_adapters.postgres.state import set_up
+        from sqlassay.dialect_adapters.postgres.state import set_up
 
         set_up(endpoint, database.lower(), scripts, pins)
 
@@ -120,19 +120,19 @@ class PostgresAdapter:
 
     def load(self, endpoint: Endpoint, snapshots: Sequence[Snapshot]) -> tuple[Catalog, ...]:
         """Fill an empty server with snapshots and return their catalogues."""
-        from dialect_adapters.postgres.load import load
+        from sqlassay.dialect_adapters.postgres.load import load
 
         return load(endpoint, snapshots)
 
     def unload(self, endpoint: Endpoint, databases: Sequence[str]) -> None:
         """Remove databases and their logins from a server that is changed instead of filled anew."""
-        from dialect_adapters.postgres.load import unload
+        from sqlassay.dialect_adapters.postgres.load import unload
 
         unload(endpoint, databases)
 
     def renew(self, endpoint: Endpoint, database: str) -> bool:
         """Put a database back to how it was at the first call, from a copy of its files."""
-        from dialect_adapters.postgres.clones import renew
+        from sqlassay.dialect_adapters.postgres.clones import renew
 
         return renew(endpoint, database.lower())
 
@@ -143,7 +143,7 @@ class PostgresAdapter:
 
     def state_digest(self, endpoint: Endpoint, database: str) -> str:
         """Return a digest over rows, schema and rights."""
-        from dialect_adapters.postgres.digest import state_digest
+        from sqlassay.dialect_adapters.postgres.digest import state_digest
 
         with connect(endpoint, database.lower(), ADMIN) as connection:
             return state_digest(connection)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psycopg
 
-from cases.errors import InputError
-from dialect_adapters.contract import Endpoint
-from dialect_adapters.postgres.recipe import CLOCK_FILE
+from sqlassay.cases.errors import InputError
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.dialect_adapters.postgres.recipe import CLOCK_FILE
 
 
 def set_clock(endpoint: Endpoint, clock: datetime | None) -> None:

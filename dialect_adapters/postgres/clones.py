@@ -11,9 +11,9 @@ import logging
 import psycopg
 from psycopg import sql
 
-from dialect_adapters.contract import Endpoint, Role, SessionLostError
-from dialect_adapters.postgres import harden
-from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, file_copy, login_name
+from sqlassay.dialect_adapters.contract import Endpoint, Role, SessionLostError
+from sqlassay.dialect_adapters.postgres import harden
+from sqlassay.dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, file_copy, login_name
 
 _log = logging.getLogger("sqlassay.clones")
 

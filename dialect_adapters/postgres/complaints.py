@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.causes import Difference
 
 _TEXT = r"\b(?:text|character|unknown)\b"
 _NO_NUMBER_NO_TEXT = r"\b(?:boolean|date|time|timestamp|interval|uuid|jsonb?|bytea)\b"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dialect_adapters.contract import GrammarRules, Spellings
-from dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
+from sqlassay.dialect_adapters.contract import GrammarRules, Spellings
+from sqlassay.dialect_adapters.wordlist import PAREN_WORDS, read_catalogue, read_words, words
 
 _SHOWABLE = (
     "server_version|server_version_num|timezone|time zone|datestyle|intervalstyle|client_encoding|server_encoding"

@@ -13,23 +13,23 @@ from sqlalchemy import create_engine
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.pool import StaticPool
 
-from cases.catalog import Catalog
-from cases.errors import InputError
-from cases.relation import Row
-from cases.settings import BINARY, DEFAULT, EngineSettings
-from cases.snapshot import ForeignKey, Snapshot, TableDef
-from cases.sources.schema import row_fault
-from dialect_adapters.contract import Endpoint, Role
-from dialect_adapters.ddl import table_ddl
-from dialect_adapters.names import NameRules, check_names
-from dialect_adapters.postgres import harden
-from dialect_adapters.postgres.digest import state_digest
-from dialect_adapters.postgres.routines import entitle_routines, read_routines
-from dialect_adapters.postgres.scripts import run_script
-from dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, file_copy, login_name
-from dialect_adapters.postgres.types import copy_cell, type_of
-from dialect_adapters.reflect import catalog_of
-from dialect_adapters.tally import Tally, check_loadable
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Row
+from sqlassay.cases.settings import BINARY, DEFAULT, EngineSettings
+from sqlassay.cases.snapshot import ForeignKey, Snapshot, TableDef
+from sqlassay.cases.sources.schema import row_fault
+from sqlassay.dialect_adapters.contract import Endpoint, Role
+from sqlassay.dialect_adapters.ddl import table_ddl
+from sqlassay.dialect_adapters.names import NameRules, check_names
+from sqlassay.dialect_adapters.postgres import harden
+from sqlassay.dialect_adapters.postgres.digest import state_digest
+from sqlassay.dialect_adapters.postgres.routines import entitle_routines, read_routines
+from sqlassay.dialect_adapters.postgres.scripts import run_script
+from sqlassay.dialect_adapters.postgres.session import ADMIN, MAINTENANCE, connect, file_copy, login_name
+from sqlassay.dialect_adapters.postgres.types import copy_cell, type_of
+from sqlassay.dialect_adapters.reflect import catalog_of
+from sqlassay.dialect_adapters.tally import Tally, check_loadable
 
 Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 

@@ -10,10 +10,10 @@ from typing import IO, Any
 import psycopg
 from sqlalchemy.engine import Connection
 
-from cases.counting import counted
-from cases.errors import InfrastructureError
-from cases.settings import EngineSettings
-from dialect_adapters.taking import Native
+from sqlassay.cases.counting import counted
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.dialect_adapters.taking import Native
 
 _SYSTEM = ("C", "POSIX", "C.UTF-8", "C.utf8", "ucs_basic")
 _OURS = ("en_US.utf8", "en_US.UTF-8")

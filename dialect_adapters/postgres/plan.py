@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from cases.plan import QueryPlan, Scan
-from cases.relation import Json, Relation
-from dialect_adapters.explaining import PlanRules
+from sqlassay.cases.plan import QueryPlan, Scan
+from sqlassay.cases.relation import Json, Relation
+from sqlassay.dialect_adapters.explaining import PlanRules
 
 TIMED = "EXPLAIN (ANALYZE, TIMING OFF, BUFFERS OFF, SUMMARY ON, FORMAT JSON) "
 """Reading a clock at every node would slow plans with many rows more than others."""

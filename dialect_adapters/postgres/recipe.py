@@ -18,13 +18,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from dialect_adapters.contract import DebianSource, HostServer, Mode, ServerRecipe
+from sqlassay.dialect_adapters.contract import DebianSource, HostServer, Mode, ServerRecipe
 
 ADMIN = "sqlassay_admin"
 """The bootstrap superuser, for the harness only."""
 
 CLOCK_FILE = "clock"
-"""Beside the socket: what the server's clock says where it is pinned (see `dialect_adapters.postgres.clock`)."""
+"""Beside the socket: what the server's clock says where it is pinned (`sqlassay.dialect_adapters.postgres.clock`)."""
 
 _BIN = "/usr/lib/postgresql/17/bin"
 _SHARE = "usr/share/postgresql/17"

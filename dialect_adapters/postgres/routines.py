@@ -7,9 +7,9 @@ from typing import Any, TypeAlias, cast
 
 import psycopg
 
-from cases.catalog import CatalogRoutine
-from cases.snapshot import Snapshot
-from dialect_adapters.routines import with_allowed
+from sqlassay.cases.catalog import CatalogRoutine
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.routines import with_allowed
 
 Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 

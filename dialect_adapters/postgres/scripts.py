@@ -12,9 +12,9 @@ from typing import TypeAlias
 import psycopg
 from psycopg.pq import DiagnosticField, ExecStatus
 
-from cases.counting import counted
-from cases.errors import InputError
-from cases.sources.scripts import script_text
+from sqlassay.cases.counting import counted
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.sources.scripts import script_text
 
 Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 

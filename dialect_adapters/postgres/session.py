@@ -7,14 +7,14 @@ import re
 
 import psycopg
 
-from cases.errors import InputError
-from cases.relation import Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
-from dialect_adapters.postgres.clock import check_clock, set_clock
-from dialect_adapters.postgres.plan import TIMED, seconds_of
-from dialect_adapters.postgres.values import relation_of
-from dialect_adapters.postgres.wire import Wire
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
+from sqlassay.dialect_adapters.postgres.clock import check_clock, set_clock
+from sqlassay.dialect_adapters.postgres.plan import TIMED, seconds_of
+from sqlassay.dialect_adapters.postgres.values import relation_of
+from sqlassay.dialect_adapters.postgres.wire import Wire
 
 ADMIN = "sqlassay_admin"
 MAINTENANCE = "postgres"
@@ -28,7 +28,7 @@ _GRACE = 1.6
 
 
 class PostgresSession:
-    """One fresh login; see `dialect_adapters.contract.Session`."""
+    """One fresh login; see `sqlassay.dialect_adapters.contract.Session`."""
 
     _bounds_transactions = True
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dialect_adapters.transpile.facts import Form, Refused
-from dialect_adapters.transpile.spelling import NUMERAL, PREFIX, in_letters
+from sqlassay.dialect_adapters.transpile.facts import Form, Refused
+from sqlassay.dialect_adapters.transpile.spelling import NUMERAL, PREFIX, in_letters
 
 _FIELDS = {
     "Y": "YYYY",

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import psycopg
 
-from cases.errors import GoldBrokenError, InputError
-from dialect_adapters.contract import Endpoint, Pins, StateRules
-from dialect_adapters.postgres.clock import set_clock
-from dialect_adapters.postgres.load import entitle
-from dialect_adapters.postgres.session import ADMIN, connect
+from sqlassay.cases.errors import GoldBrokenError, InputError
+from sqlassay.dialect_adapters.contract import Endpoint, Pins, StateRules
+from sqlassay.dialect_adapters.postgres.clock import set_clock
+from sqlassay.dialect_adapters.postgres.load import entitle
+from sqlassay.dialect_adapters.postgres.session import ADMIN, connect
 
 _OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast') AND n.nspname !~ '^pg_temp'"
 _NAME = "CASE n.nspname WHEN 'public' THEN '' ELSE n.nspname || '.' END || {}::text"

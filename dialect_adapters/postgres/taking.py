@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cases.relation import Kind
-from dialect_adapters.postgres.native import write_native
-from dialect_adapters.taking import TakingRules
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.postgres.native import write_native
+from sqlassay.dialect_adapters.taking import TakingRules
 
 TAKING = TakingRules(
     driver="postgresql+psycopg",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dialect_adapters.transpile.regex import Pattern
+from sqlassay.dialect_adapters.transpile.regex import Pattern
 
 _FIELDS = {
     "Y": "YYYY", "y": "YY", "m": "MM", "d": "DD", "H": "HH24", "I": "HH12", "M": "MI", "S": "SS", "j": "DDD",

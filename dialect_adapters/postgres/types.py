@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import types as sql
 from sqlalchemy.dialects import postgresql
 
-from cases.relation import FarTemporal, Interval, Json, Kind
-from cases.snapshot import ColumnDef
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind
+from sqlassay.cases.snapshot import ColumnDef
 
 _FIXED: dict[Kind, sql.TypeEngine[Any]] = {
     Kind.BOOL: sql.Boolean(),

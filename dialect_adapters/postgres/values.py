@@ -9,8 +9,8 @@ from decimal import Decimal
 from typing import TypeAlias
 from uuid import UUID
 
-from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation, Row
-from dialect_adapters.postgres.wire import RawResult
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation, Row
+from sqlassay.dialect_adapters.postgres.wire import RawResult
 
 Loader: TypeAlias = Callable[[str], object]
 

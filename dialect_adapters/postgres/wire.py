@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BufferedReader
 
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, SessionLostError, StatementError
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, SessionLostError, StatementError
 
 _FATAL = frozenset({"FATAL", "PANIC"})
 _RESOURCE_STATES = ("53", "54")

@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from cases.catalog import Catalog
-from cases.errors import InfrastructureError, InputError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import (
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import (
     Endpoint,
     GrammarRules,
     Pins,
@@ -20,20 +20,20 @@ from dialect_adapters.contract import (
     StatementError,
     StateRules,
 )
-from dialect_adapters.sqlite.recipe import RECIPE
-from dialect_adapters.sqlite.session import SqliteSession, ask
+from sqlassay.dialect_adapters.sqlite.recipe import RECIPE
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession, ask
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlglot import exp
 
-    from dialect_adapters.explaining import PlanRules
-    from dialect_adapters.rearranged import RowOrder
-    from dialect_adapters.sqlite.determinism import Probe
-    from dialect_adapters.transpile.causes import Difference
-    from dialect_adapters.transpile.facts import SchemaFacts
-    from dialect_adapters.transpile.telling import Telling
+    from sqlassay.dialect_adapters.explaining import PlanRules
+    from sqlassay.dialect_adapters.rearranged import RowOrder
+    from sqlassay.dialect_adapters.sqlite.determinism import Probe
+    from sqlassay.dialect_adapters.transpile.causes import Difference
+    from sqlassay.dialect_adapters.transpile.facts import SchemaFacts
+    from sqlassay.dialect_adapters.transpile.telling import Telling
 
 
 class SqliteAdapter:
@@ -49,59 +49,59 @@ class SqliteAdapter:
     @property
     def rules(self) -> GrammarRules:
         """Return what the guard may let through."""
-        from dialect_adapters.sqlite.grammar import RULES
+        from sqlassay.dialect_adapters.sqlite.grammar import RULES
 
         return RULES
 
     @property
     def state(self) -> StateRules:
         """Return how the state a statement leaves is read."""
-        from dialect_adapters.sqlite.state import STATE
+        from sqlassay.dialect_adapters.sqlite.state import STATE
 
         return STATE
 
     @property
     def telling(self) -> Telling:
         """Return the words for statements of other engines."""
-        from dialect_adapters.sqlite.telling import SqliteTelling
+        from sqlassay.dialect_adapters.sqlite.telling import SqliteTelling
 
         return SqliteTelling()
 
     def read_query(self, sql: str, facts: SchemaFacts) -> exp.Expr:
         """Return a query as a typed tree, to be written for other engines; raises Refused."""
-        from dialect_adapters.sqlite.reading import read
+        from sqlassay.dialect_adapters.sqlite.reading import read
 
         return read(sql, facts)
 
     @property
     def plans(self) -> PlanRules:
         """Return how the engine's plan of a query is asked for and read."""
-        from dialect_adapters.sqlite.plan import PLANS
+        from sqlassay.dialect_adapters.sqlite.plan import PLANS
 
         return PLANS
 
     @property
     def complaints(self) -> tuple[tuple[str, Difference], ...]:
         """Return what the engine's error messages are about."""
-        from dialect_adapters.sqlite.complaints import COMPLAINTS
+        from sqlassay.dialect_adapters.sqlite.complaints import COMPLAINTS
 
         return COMPLAINTS
 
     def choices(self, sql: str, facts: SchemaFacts) -> tuple[Probe, ...]:
         """Return the questions that find out which rows a query may choose among; raises Refused."""
-        from dialect_adapters.sqlite.determinism import probes
+        from sqlassay.dialect_adapters.sqlite.determinism import probes
 
         return tuple(probes(self.read_query(sql, facts)))
 
     def rearranged(self, snapshot: Snapshot, order: RowOrder, seed: int, folder: Path) -> Snapshot | None:
         """Return the snapshot as a file with its rows stored in another order; None where it cannot be written anew."""
-        from dialect_adapters.sqlite.rearrange import rearranged_file
+        from sqlassay.dialect_adapters.sqlite.rearrange import rearranged_file
 
         return rearranged_file(snapshot, order, seed, folder)
 
     def set_up(self, endpoint: Endpoint, database: str, scripts: Sequence[str], pins: Pins) -> None:
         """Run a case's trusted setup SQL."""
-        from dialect_adapters.sqlite.state import set_up
+        from sqlassay.dialect_adapters.sqlite.state import set_up
 
         set_up(endpoint, database, scripts, pins)
 
@@ -150,8 +150,8 @@ class SqliteAdapter:
 
 def _load_one(folder: Path, snapshot: Snapshot) -> Catalog:
     """Write one snapshot's file and return its catalogue."""
-    from dialect_adapters.sqlite.load import write_database  # SQLAlchemy loads only where something is built
-    from dialect_adapters.sqlite.reflect import read_catalog
+    from sqlassay.dialect_adapters.sqlite.load import write_database  # SQLAlchemy loads only where something is built
+    from sqlassay.dialect_adapters.sqlite.reflect import read_catalog
 
     path = folder / f"{snapshot.database}.sqlite"
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.causes import Difference
 
 COMPLAINTS: tuple[tuple[str, Difference], ...] = (
     (r"no such function", Difference.MISSING_FUNCTION),

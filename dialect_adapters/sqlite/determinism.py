@@ -14,7 +14,7 @@ from itertools import count as count_up
 from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
 
-from dialect_adapters.transpile.scopes import aggregates, one_extreme
+from sqlassay.dialect_adapters.transpile.scopes import aggregates, one_extreme
 
 TIE = "LIMIT cuts a tie"
 NO_ORDER = "LIMIT without ORDER BY"

@@ -19,17 +19,17 @@ from uuid import UUID
 from sqlalchemy import types
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
-from cases.errors import InputError
-from cases.relation import FarTemporal, Interval, Json, Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from cases.sources.schema import row_fault
-from cases.sources.sqlite_bounds import Bounds
-from cases.sources.sqlite_damage import REMEDY, find_damage
-from dialect_adapters.confined_scripts import ScriptRefusedError, run_confined
-from dialect_adapters.ddl import table_ddl
-from dialect_adapters.names import NameRules, check_names, table_fault
-from dialect_adapters.sqlite import script_runner
-from dialect_adapters.sqlite.worker.writing import ENFORCED
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.cases.sources.schema import row_fault
+from sqlassay.cases.sources.sqlite_bounds import Bounds
+from sqlassay.cases.sources.sqlite_damage import REMEDY, find_damage
+from sqlassay.dialect_adapters.confined_scripts import ScriptRefusedError, run_confined
+from sqlassay.dialect_adapters.ddl import table_ddl
+from sqlassay.dialect_adapters.names import NameRules, check_names, table_fault
+from sqlassay.dialect_adapters.sqlite import script_runner
+from sqlassay.dialect_adapters.sqlite.worker.writing import ENFORCED
 
 NAMES = NameRules(
     "SQLite",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from cases.plan import QueryPlan, Scan
-from cases.relation import Relation
-from dialect_adapters.explaining import PlanRules
+from sqlassay.cases.plan import QueryPlan, Scan
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.explaining import PlanRules
 
 _READ = re.compile(r"(SCAN|SEARCH) (?:TABLE )?(?P<name>.+?)(?: AS .+?)?(?: (?:USING|VIRTUAL TABLE|LEFT-JOIN)\b.*)?")
 _MADE = re.compile(r"(?:MATERIALIZE|CO-ROUTINE) (?P<name>.+)")

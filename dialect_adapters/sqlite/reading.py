@@ -15,9 +15,9 @@ from sqlglot import exp, parse
 from sqlglot.dialects.sqlite import SQLite
 from sqlglot.errors import SqlglotError
 
-from dialect_adapters.sqlite.typing_rules import TYPED, form_of, joined, type_of, typed
-from dialect_adapters.transpile.facts import INTEGER, TEXT, ColumnFacts, Refused, SchemaFacts, Typed
-from dialect_adapters.transpile.suspects import QUOTED_AS
+from sqlassay.dialect_adapters.sqlite.typing_rules import TYPED, form_of, joined, type_of, typed
+from sqlassay.dialect_adapters.transpile.facts import INTEGER, TEXT, ColumnFacts, Refused, SchemaFacts, Typed
+from sqlassay.dialect_adapters.transpile.suspects import QUOTED_AS
 
 COLUMN = "column"
 OUTPUT = "output"

@@ -14,12 +14,12 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.snapshot import Snapshot
-from cases.sources.sqlite_bounds import Bounds
-from cases.sources.sqlite_keys import quoted
-from dialect_adapters.rearranged import RowOrder, rearranged_digest
-from dialect_adapters.sqlite.load import write_database
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.sources.sqlite_bounds import Bounds
+from sqlassay.cases.sources.sqlite_keys import quoted
+from sqlassay.dialect_adapters.rearranged import RowOrder, rearranged_digest
+from sqlassay.dialect_adapters.sqlite.load import write_database
 
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--[^\n]*|/\*.*?\*/|\w+""", re.S)
 _PLACES = ("rowid", "_rowid_", "oid")

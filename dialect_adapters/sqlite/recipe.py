@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from types import MappingProxyType
 
-from dialect_adapters.contract import DebianSource, Mode, ServerRecipe
+from sqlassay.dialect_adapters.contract import DebianSource, Mode, ServerRecipe
 
 WORKER_PACKAGE = Path(__file__).with_name("worker")
 WORKER_HOME = "/opt/sqlassay"

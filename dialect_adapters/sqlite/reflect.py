@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.errors import InputError
-from cases.relation import Kind, kind_of
-from cases.settings import EngineSettings
-from cases.sources.sqlite_bounds import Bounds
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Kind, kind_of
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.sources.sqlite_bounds import Bounds
 
 _AFFINITIES = (
     ("INT", Kind.INT),

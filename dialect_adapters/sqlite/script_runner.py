@@ -1,4 +1,4 @@
-"""What runs one SQL script on one SQLite file, in a process of its own: see `dialect_adapters.confined_program`.
+"""What runs one SQL script on one SQLite file, in a process of its own; see `confined_program`.
 
 It needs the standard library alone. A script may touch no other file, load nothing and name no address of memory.
 """

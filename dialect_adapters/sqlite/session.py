@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC
 from typing import Any, TypeVar
 
-from cases.errors import InfrastructureError
-from cases.relation import Column, Kind, Relation, Row
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.relation import Column, Kind, Relation, Row
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
 
 Answer = TypeVar("Answer")
 

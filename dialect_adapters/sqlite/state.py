@@ -8,10 +8,10 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 
-from cases.errors import GoldBrokenError
-from cases.relation import Column, Kind, Relation, Row
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError, StateRules
-from dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.cases.errors import GoldBrokenError
+from sqlassay.cases.relation import Column, Kind, Relation, Row
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError, StateRules
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
 
 _OWN = "m.name NOT LIKE 'sqlite!_%' ESCAPE '!'"
 

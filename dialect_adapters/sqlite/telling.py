@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from dialect_adapters.transpile.regex import Pattern
+from sqlassay.dialect_adapters.transpile.regex import Pattern
 
 _UNKNOWN = "abs(-9223372036854775807 - 1)"
 """Ends in an error: there is no such number."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
 
-from dialect_adapters.transpile.facts import (
+from sqlassay.dialect_adapters.transpile.facts import (
     BLOB,
     INTEGER,
     NOTHING,

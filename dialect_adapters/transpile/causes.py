@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
-from dialect_adapters.transpile.facts import SchemaFacts
+from sqlassay.dialect_adapters.transpile.facts import SchemaFacts
 
 
 class Difference(StrEnum):

@@ -9,14 +9,14 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from cases.relation import Kind
-from cases.settings import BINARY, DEFAULT
-from cases.snapshot import Snapshot, TableDef
-from dialect_adapters.contract import Adapter, Folding
-from dialect_adapters.transpile.common import TEXT, kind
-from dialect_adapters.transpile.facts import Refused
-from dialect_adapters.transpile.snapshot_facts import Held
-from dialect_adapters.transpile.telling import Telling
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.settings import BINARY, DEFAULT
+from sqlassay.cases.snapshot import Snapshot, TableDef
+from sqlassay.dialect_adapters.contract import Adapter, Folding
+from sqlassay.dialect_adapters.transpile.common import TEXT, kind
+from sqlassay.dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile.snapshot_facts import Held
+from sqlassay.dialect_adapters.transpile.telling import Telling
 
 TEXTS = frozenset((Kind.TEXT, Kind.CHAR))
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)

@@ -11,11 +11,11 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot
-from dialect_adapters.transpile.facts import Refused
-from dialect_adapters.transpile.suspects import QUOTED_AS
-from dialect_adapters.transpile.telling import Habits
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot
+from sqlassay.dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile.suspects import QUOTED_AS
+from sqlassay.dialect_adapters.transpile.telling import Habits
 
 KIND = "kind"
 """Where a node's kind stands in its meta."""

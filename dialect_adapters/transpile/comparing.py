@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.facts import BLOB, NUMBER, TEXT, Affinity, Form, Refused, Typed
-from dialect_adapters.transpile.pen import Pen
-from dialect_adapters.transpile.spelling import NUMERAL
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.facts import BLOB, NUMBER, TEXT, Affinity, Form, Refused, Typed
+from sqlassay.dialect_adapters.transpile.pen import Pen
+from sqlassay.dialect_adapters.transpile.spelling import NUMERAL
 
 _LESS = {"<": True, "<=": True, ">": False, ">=": False, "=": False, "<>": True}
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dialect_adapters.transpile import comparing, functions, leaving
-from dialect_adapters.transpile.facts import NUMBER, TEXT, Form, Out, Refused, Typed
-from dialect_adapters.transpile.pen import Pen
-from dialect_adapters.transpile.scopes import reaches_out
+from sqlassay.dialect_adapters.transpile import comparing, functions, leaving
+from sqlassay.dialect_adapters.transpile.facts import NUMBER, TEXT, Form, Out, Refused, Typed
+from sqlassay.dialect_adapters.transpile.pen import Pen
+from sqlassay.dialect_adapters.transpile.scopes import reaches_out
 
 _SAME = (exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ)
 _OPERATORS: dict[type[exp.Expr], str] = {

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
-from dialect_adapters.transpile.facts import Form, Refused
-from dialect_adapters.transpile.pen import Pen
+from sqlassay.dialect_adapters.transpile.facts import Form, Refused
+from sqlassay.dialect_adapters.transpile.pen import Pen
 
 Written = tuple[str, Form]
 

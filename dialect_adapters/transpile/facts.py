@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from cases.relation import Kind
+from sqlassay.cases.relation import Kind
 
 INTEGER = frozenset("i")
 REAL = frozenset("r")

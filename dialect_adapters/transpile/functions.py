@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from dialect_adapters.transpile import dates
-from dialect_adapters.transpile.facts import BLOB, INTEGER, NUMBER, Form, Refused
-from dialect_adapters.transpile.pen import Pen
-from dialect_adapters.transpile.scopes import is_aggregate
+from sqlassay.dialect_adapters.transpile import dates
+from sqlassay.dialect_adapters.transpile.facts import BLOB, INTEGER, NUMBER, Form, Refused
+from sqlassay.dialect_adapters.transpile.pen import Pen
+from sqlassay.dialect_adapters.transpile.scopes import is_aggregate
 
 Written = tuple[str, Form]
 OVER = "\0over\0"

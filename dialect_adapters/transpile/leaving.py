@@ -9,10 +9,10 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
 
-from dialect_adapters.transpile.facts import Form, Out, Refused
-from dialect_adapters.transpile.pen import Pen
-from dialect_adapters.transpile.scopes import is_aggregate
-from dialect_adapters.transpile.suspects import QUOTED_AS, about, quoted_cause
+from sqlassay.dialect_adapters.transpile.facts import Form, Out, Refused
+from sqlassay.dialect_adapters.transpile.pen import Pen
+from sqlassay.dialect_adapters.transpile.scopes import is_aggregate
+from sqlassay.dialect_adapters.transpile.suspects import QUOTED_AS, about, quoted_cause
 
 _KEPT = (exp.DataType, exp.Star, exp.Identifier, exp.Var)
 

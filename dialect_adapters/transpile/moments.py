@@ -9,9 +9,9 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from dialect_adapters.transpile.common import DATE, INT, KIND, MOMENT, OTHER, SPAN, TEXT, kind
-from dialect_adapters.transpile.facts import Refused
-from dialect_adapters.transpile.telling import Habits, Telling
+from sqlassay.dialect_adapters.transpile.common import DATE, INT, KIND, MOMENT, OTHER, SPAN, TEXT, kind
+from sqlassay.dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile.telling import Habits, Telling
 
 UNITS = {"year", "quarter", "month", "week", "day", "hour", "minute", "second"}
 _SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}

@@ -8,9 +8,9 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.facts import Form, Out, SchemaFacts, Typed
-from dialect_adapters.transpile.spelling import Spelling
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.facts import Form, Out, SchemaFacts, Typed
+from sqlassay.dialect_adapters.transpile.spelling import Spelling
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile.facts import Refused
 
 _TOKEN = re.compile(
     r"""(?P<escaped>\\[-.^$*+?()\[\]{}|\\/])

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from dialect_adapters.transpile import moments, texts
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.collating import lone_texts
-from dialect_adapters.transpile.common import (
+from sqlassay.dialect_adapters.transpile import moments, texts
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.collating import lone_texts
+from sqlassay.dialect_adapters.transpile.common import (
     AROUND,
     BOOL,
     DATE,
@@ -30,13 +30,13 @@ from dialect_adapters.transpile.common import (
     kind,
     number,
 )
-from dialect_adapters.transpile.facts import Refused
-from dialect_adapters.transpile.joins import full_join
-from dialect_adapters.transpile.retold_suspects import about_retold
-from dialect_adapters.transpile.suspects import QUOTED_AS
-from dialect_adapters.transpile.telling import Habits, Telling
-from dialect_adapters.transpile.texts import counted
-from dialect_adapters.transpile.writing import MOST_WRITTEN
+from sqlassay.dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile.joins import full_join
+from sqlassay.dialect_adapters.transpile.retold_suspects import about_retold
+from sqlassay.dialect_adapters.transpile.suspects import QUOTED_AS
+from sqlassay.dialect_adapters.transpile.telling import Habits, Telling
+from sqlassay.dialect_adapters.transpile.texts import counted
+from sqlassay.dialect_adapters.transpile.writing import MOST_WRITTEN
 
 MOST_DIGITS = 15
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.common import DATE, INT, MOMENT, SPAN, TEXT, kind
-from dialect_adapters.transpile.suspects import QUOTED_AS
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.common import DATE, INT, MOMENT, SPAN, TEXT, kind
+from sqlassay.dialect_adapters.transpile.suspects import QUOTED_AS
 
 _TIMED = frozenset((DATE, MOMENT, SPAN))
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)

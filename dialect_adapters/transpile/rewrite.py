@@ -7,17 +7,17 @@ from typing import Protocol, runtime_checkable
 
 from sqlglot import exp
 
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter
-from dialect_adapters.transpile import collating
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.common import read_common
-from dialect_adapters.transpile.facts import Refused, SchemaFacts
-from dialect_adapters.transpile.retelling import Retelling
-from dialect_adapters.transpile.snapshot_facts import snapshot_facts
-from dialect_adapters.transpile.spelling import Spelling
-from dialect_adapters.transpile.telling import Habits, Retold, Tells
-from dialect_adapters.transpile.writing import Writer
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.dialect_adapters.transpile import collating
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.common import read_common
+from sqlassay.dialect_adapters.transpile.facts import Refused, SchemaFacts
+from sqlassay.dialect_adapters.transpile.retelling import Retelling
+from sqlassay.dialect_adapters.transpile.snapshot_facts import snapshot_facts
+from sqlassay.dialect_adapters.transpile.spelling import Spelling
+from sqlassay.dialect_adapters.transpile.telling import Habits, Retold, Tells
+from sqlassay.dialect_adapters.transpile.writing import Writer
 
 MOST_CHARACTERS = 64 * 1024
 """The longest statement that is written: nobody reads a longer one, and servers take seconds to read it."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot
-from cases.sources.sqlite_declared import BY_TYPE
-from cases.sources.sqlite_file import SqliteColumn, sqlite_columns
-from dialect_adapters.transpile.facts import (
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot
+from sqlassay.cases.sources.sqlite_declared import BY_TYPE
+from sqlassay.cases.sources.sqlite_file import SqliteColumn, sqlite_columns
+from sqlassay.dialect_adapters.transpile.facts import (
     INTEGER,
     NOTHING,
     REAL,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Protocol
 
-from dialect_adapters.transpile.facts import Form
+from sqlassay.dialect_adapters.transpile.facts import Form
 
 NUMERAL = r"^[ \t\n\v\f\r]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t\n\v\f\r]*$"
 """Text that SQLite's numeric affinity turns into a number."""

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from cases.relation import Kind
-from dialect_adapters.transpile import scopes
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Typed
-from dialect_adapters.transpile.scopes import is_aggregate
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.transpile import scopes
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Typed
+from sqlassay.dialect_adapters.transpile.scopes import is_aggregate
 
 QUOTED_AS = "quoted as"
 """Where a node keeps the name in double quotes that it was written as."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from dialect_adapters.transpile.regex import Pattern
+from sqlassay.dialect_adapters.transpile.regex import Pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
-from dialect_adapters.transpile import regex
-from dialect_adapters.transpile.common import BOOL, DATE, INT, KIND, MOMENT, TEXT, kind
-from dialect_adapters.transpile.facts import Refused
-from dialect_adapters.transpile.moments import Hand
+from sqlassay.dialect_adapters.transpile import regex
+from sqlassay.dialect_adapters.transpile.common import BOOL, DATE, INT, KIND, MOMENT, TEXT, kind
+from sqlassay.dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile.moments import Hand
 
 
 def _like(hand: Hand, node: exp.Expr) -> exp.Expr:

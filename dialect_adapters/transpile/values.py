@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from cases.relation import Kind
-from dialect_adapters.transpile import comparing, conditions, functions, leaving
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.collating import GIVES
-from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused
-from dialect_adapters.transpile.pen import Grouping, Pen
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.transpile import comparing, conditions, functions, leaving
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.collating import GIVES
+from sqlassay.dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, ColumnFacts, Form, Out, Refused
+from sqlassay.dialect_adapters.transpile.pen import Grouping, Pen
 
 _SUMS: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
 _BITS: dict[type[exp.Expr], str] = {

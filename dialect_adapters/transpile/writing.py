@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from cases.relation import Kind
-from dialect_adapters.transpile import conditions, scopes, values
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.facts import (
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.transpile import conditions, scopes, values
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.facts import (
     INTEGER,
     NUMBER,
     TEXT,
@@ -21,9 +21,9 @@ from dialect_adapters.transpile.facts import (
     SchemaFacts,
     Typed,
 )
-from dialect_adapters.transpile.joins import full_join
-from dialect_adapters.transpile.pen import Grouping
-from dialect_adapters.transpile.spelling import Spelling
+from sqlassay.dialect_adapters.transpile.joins import full_join
+from sqlassay.dialect_adapters.transpile.pen import Grouping
+from sqlassay.dialect_adapters.transpile.spelling import Spelling
 
 MOST_WRITTEN = 4_000_000
 """How many characters may be written for all parts of a statement: some say their operand several times, so that what

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cases.case import STATEMENT_FIELDS, Prediction
-from cases.errors import InputError
-from harness.agents.hiding import veil_for
-from harness.agents.masking import masked
-from harness.agents.process import ChildError, ChildKilledError, ChildProcess, ChildTimeoutError
-from harness.agents.request import AgentRequest
+from sqlassay.cases.case import STATEMENT_FIELDS, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.agents.hiding import veil_for
+from sqlassay.harness.agents.masking import masked
+from sqlassay.harness.agents.process import ChildError, ChildKilledError, ChildProcess, ChildTimeoutError
+from sqlassay.harness.agents.request import AgentRequest
 
 START_SECONDS = 10.0
 """The least time a module has to be imported; a run gives as much as for one answer where that is more."""

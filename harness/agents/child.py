@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from harness.agents.request import AgentRequest
+    from sqlassay.harness.agents.request import AgentRequest
 
 MAX_ANSWER = 16 * 1024 * 1024
 MAX_ERROR = 4000
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
     os.dup2(2, 1)
     threading.Thread(target=_die_with_the_harness, args=(lifeline,), daemon=True).start()
     # Before the user's folder is searched for modules, as it may hold one with our name.
-    request_type = importlib.import_module("harness.agents.request").AgentRequest
+    request_type = importlib.import_module("sqlassay.harness.agents.request").AgentRequest
     try:
         function = _load(target, folder)
     except BaseException as error:  # noqa: BLE001 (a user's module may raise anything, SystemExit too)

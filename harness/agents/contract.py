@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from cases.case import Prediction
-from harness.agents.request import AgentRequest
+from sqlassay.cases.case import Prediction
+from sqlassay.harness.agents.request import AgentRequest
 
 
 class Agent(Protocol):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from cases.case import Prediction
-from cases.predictions import read_predictions
-from harness.agents.request import AgentRequest
+from sqlassay.cases.case import Prediction
+from sqlassay.cases.predictions import read_predictions
+from sqlassay.harness.agents.request import AgentRequest
 
 
 class FileAgent:

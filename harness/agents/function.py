@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from cases.case import Prediction
-from harness.agents.callable import fields_of
-from harness.agents.masking import masked
-from harness.agents.request import AgentRequest
+from sqlassay.cases.case import Prediction
+from sqlassay.harness.agents.callable import fields_of
+from sqlassay.harness.agents.masking import masked
+from sqlassay.harness.agents.request import AgentRequest
 
 Answer: TypeAlias = str | None | Mapping[str, Any] | Prediction
 """SQL, a mapping with the fields of a prediction, or a prediction; None is no answer."""

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases.paths import asks
-from harness.agents import veil
+from sqlassay.cases.paths import asks
+from sqlassay.harness.agents import veil
 
 _PROBE_SECONDS = 20
-_ROOT = Path(__file__).resolve().parents[2]
-_OURS = ("harness", "sandboxes", "dialect_adapters", "cases", "sqlassay")
+_PACKAGE = Path(__file__).parents[2]
+_ROOMS = ("harness", "sandboxes", "dialect_adapters", "cases")
 # Whoever may speak to these starts processes outside the veil; the folders hold the disks of our own containers.
 _STARTERS = (
     "/run/docker.sock",
@@ -118,7 +118,8 @@ def _frozen() -> tuple[str, ...]:
         Path(sys.prefix),
         Path(sys.base_prefix),
         Path(site.getusersitepackages()),
-        *(_ROOT / name for name in _OURS),
+        _PACKAGE,
+        *(_PACKAGE / name for name in _ROOMS),  # in a checkout these are links
     ]
     return tuple(dict.fromkeys(str(path.resolve()) for path in paths if path.exists()))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness.reports.escape import redact
+from sqlassay.harness.reports.escape import redact
 
 _NAMES = (
     r"pass(?:word|wd|phrase)?|pwd|secret|(?<!unexpected )(?<!invalid )token|credentials?"

@@ -14,10 +14,10 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.agents import child
-from harness.agents.hiding import Veil
-from harness.agents.masking import masked
-from sandboxes.scratch import Scratch
+from sqlassay.harness.agents import child
+from sqlassay.harness.agents.hiding import Veil
+from sqlassay.harness.agents.masking import masked
+from sqlassay.sandboxes.scratch import Scratch
 
 _KEPT = 4096
 _CHUNK = 1 << 16

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cases.extensions import installed, load
-from harness.agents.contract import Agent
+from sqlassay.cases.extensions import installed, load
+from sqlassay.harness.agents.contract import Agent
 
 GROUP = "sqlassay.agents"
 

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cases.paths import asks
-from harness.agents.mounts import Mount, aliases, read_mounts
-from sandboxes.process.launcher import (
+from sqlassay.cases.paths import asks
+from sqlassay.harness.agents.mounts import Mount, aliases, read_mounts
+from sqlassay.sandboxes.process.launcher import (
     CLONE_NEWNS,
     CLONE_NEWPID,
     CLONE_NEWUSER,

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 
-from cases.errors import InputError
-from cases.verdicts import ExitCode, worst
-from harness.calibrate.agreement import Estimate, Table, best_threshold, confusion, held_out, kappa, wilson
-from harness.calibrate.labels import Label
-from harness.calibrate.statements import Statements
-from harness.judges import Seated
-from harness.metrics.contract import Metric
-from harness.results.calibration import Bound, Calibration, Interval95, JudgedLabel
-from harness.results.evidence import Score
-from harness.results.run_result import JudgeFigures
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.verdicts import ExitCode, worst
+from sqlassay.harness.calibrate.agreement import Estimate, Table, best_threshold, confusion, held_out, kappa, wilson
+from sqlassay.harness.calibrate.labels import Label
+from sqlassay.harness.calibrate.statements import Statements
+from sqlassay.harness.judges import Seated
+from sqlassay.harness.metrics.contract import Metric
+from sqlassay.harness.results.calibration import Bound, Calibration, Interval95, JudgedLabel
+from sqlassay.harness.results.evidence import Score
+from sqlassay.harness.results.run_result import JudgeFigures
 
 BOUNDS = ("agreement", "kappa", "kappa_low", "sensitivity", "specificity")
 """What `--fail-under` may name."""

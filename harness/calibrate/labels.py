@@ -7,15 +7,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.faults import Faults
-from cases.outcome import Rows
-from cases.policy import Policy
-from cases.reading import json_records
-from cases.typed_json import relation_from_json
-from cases.verdicts import Verdict
-from harness.results.evidence import Evidence, Execution
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.reading import json_records
+from sqlassay.cases.typed_json import relation_from_json
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.results.evidence import Evidence, Execution
 
 
 class Label(BaseModel):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dialect_adapters.registry import adapter, names
-from harness.answer import read_answer
-from harness.calibrate.labels import Label
-from harness.guard import check
-from harness.parse.parser import Parser
-from harness.results.evidence import Evidence
+from sqlassay.dialect_adapters.registry import adapter, names
+from sqlassay.harness.answer import read_answer
+from sqlassay.harness.calibrate.labels import Label
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse.parser import Parser
+from sqlassay.harness.results.evidence import Evidence
 
 
 class Statements:

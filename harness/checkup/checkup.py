@@ -11,31 +11,31 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from cases.case import Case
-from cases.catalog import settings_groups, settings_line
-from cases.errors import InputError
-from cases.outcome import Rows
-from cases.pack import Pack
-from cases.presets import preset
-from cases.snapshot import Snapshot
-from cases.verdicts import Verdict
-from dialect_adapters.contract import Adapter
-from dialect_adapters.rearranged import ORDERS, Rearranging, RowOrder, rearranged
-from dialect_adapters.registry import adapter as find_adapter
-from dialect_adapters.registry import names
-from harness import crossing
-from harness.checkup.columns import TextNumbers
-from harness.checkup.examine import Examiner, as_prediction, either_way
-from harness.checkup.seen import Seen, Sign, compared, differing
-from harness.desk import Desk
-from harness.kin import in_dialects
-from harness.results.evidence import Evidence, GoldAnswer
-from harness.results.health import Checked, Flag, Health, Note, health
-from harness.run.bench import Bench, prepare
-from harness.run.options import RunConfig
-from harness.run.screen import Screen
-from harness.run.select import select
-from harness.run.workers import Crew
+from sqlassay.cases.case import Case
+from sqlassay.cases.catalog import settings_groups, settings_line
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.presets import preset
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.dialect_adapters.rearranged import ORDERS, Rearranging, RowOrder, rearranged
+from sqlassay.dialect_adapters.registry import adapter as find_adapter
+from sqlassay.dialect_adapters.registry import names
+from sqlassay.harness import crossing
+from sqlassay.harness.checkup.columns import TextNumbers
+from sqlassay.harness.checkup.examine import Examiner, as_prediction, either_way
+from sqlassay.harness.checkup.seen import Seen, Sign, compared, differing
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.kin import in_dialects
+from sqlassay.harness.results.evidence import Evidence, GoldAnswer
+from sqlassay.harness.results.health import Checked, Flag, Health, Note, health
+from sqlassay.harness.run.bench import Bench, prepare
+from sqlassay.harness.run.options import RunConfig
+from sqlassay.harness.run.screen import Screen
+from sqlassay.harness.run.select import select
+from sqlassay.harness.run.workers import Crew
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")

@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from cases.case import Case
-from cases.outcome import Outcome, Rows
-from cases.relation import Relation, Row
-from dialect_adapters.contract import Adapter
-from dialect_adapters.transpile.causes import Doubting
-from dialect_adapters.transpile.facts import Refused
-from dialect_adapters.transpile.snapshot_facts import snapshot_facts
-from harness.checkup.seen import Sign, row_text
-from harness.desk import Desk
-from harness.personal import personal
-from harness.results.evidence import GoldAnswer
-from harness.results.health import Flag
-from harness.results.parsed import OrderFacts
-from harness.verdict import GoldRows, order_demanded
-from sandboxes.station import Care
+from sqlassay.cases.case import Case
+from sqlassay.cases.outcome import Outcome, Rows
+from sqlassay.cases.relation import Relation, Row
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.dialect_adapters.transpile.causes import Doubting
+from sqlassay.dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile.snapshot_facts import snapshot_facts
+from sqlassay.harness.checkup.seen import Sign, row_text
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.personal import personal
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.health import Flag
+from sqlassay.harness.results.parsed import OrderFacts
+from sqlassay.harness.verdict import GoldRows, order_demanded
+from sqlassay.sandboxes.station import Care
 
 
 @dataclass(frozen=True, slots=True)

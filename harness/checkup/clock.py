@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.verdicts import Verdict
-from harness.checkup.seen import Seen, Sign, compared, differing
-from harness.desk import Desk
-from harness.evaluate import Judged, evaluate
-from harness.results.evidence import GoldAnswer
-from harness.results.health import Flag
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.checkup.seen import Seen, Sign, compared, differing
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.evaluate import Judged, evaluate
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.health import Flag
 
 _FLAGGED = "nondeterministic: "
 _CLOCK = ("now", "date", "time", "age", "today", "yesterday", "tomorrow")

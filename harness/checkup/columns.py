@@ -6,10 +6,10 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 
-from cases.pack import Pack
-from cases.relation import Kind
-from cases.snapshot import Snapshot, TableDef
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import Snapshot, TableDef
+from sqlassay.harness.results.parsed import ParsedQuery
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*")
 _EXTREME = re.compile(r"(?:min|max)\((?:distinct )?([^()]+)\)", re.I)

@@ -6,23 +6,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
-from cases.case import Case, Prediction
-from cases.policy import Policy
-from cases.presets import case_policy
-from cases.verdicts import Verdict
-from dialect_adapters.contract import Adapter
-from harness.checkup.choices import doubts, is_vacuous, null_keys
-from harness.checkup.clock import clock_signs
-from harness.checkup.columns import TextNumbers
-from harness.checkup.seen import RANDOM, Seen, Sign, compared, differing, reads_places
-from harness.desk import Desk
-from harness.evaluate import Judged, evaluate
-from harness.gold import answer_gold
-from harness.results.evidence import GoldAnswer
-from harness.results.health import Flag
-from harness.results.verdicts import Comparison
-from harness.store.gold_cache import GoldCache
-from harness.verdict import GoldRows, judge_rows
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import case_policy
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.harness.checkup.choices import doubts, is_vacuous, null_keys
+from sqlassay.harness.checkup.clock import clock_signs
+from sqlassay.harness.checkup.columns import TextNumbers
+from sqlassay.harness.checkup.seen import RANDOM, Seen, Sign, compared, differing, reads_places
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.evaluate import Judged, evaluate
+from sqlassay.harness.gold import answer_gold
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.health import Flag
+from sqlassay.harness.results.verdicts import Comparison
+from sqlassay.harness.store.gold_cache import GoldCache
+from sqlassay.harness.verdict import GoldRows, judge_rows
 
 _FAILED: dict[Verdict, Flag] = {
     Verdict.BLOCKED: Flag.REFUSED_BY_GUARD,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from cases.case import Case
-from cases.relation import Row
-from cases.typed_json import encode
-from harness.personal import personal
-from harness.results.evidence import Evidence, GoldAnswer
-from harness.results.health import MEANINGS, Finding, Flag
-from harness.results.verdicts import Comparison
+from sqlassay.cases.case import Case
+from sqlassay.cases.relation import Row
+from sqlassay.cases.typed_json import encode
+from sqlassay.harness.personal import personal
+from sqlassay.harness.results.evidence import Evidence, GoldAnswer
+from sqlassay.harness.results.health import MEANINGS, Finding, Flag
+from sqlassay.harness.results.verdicts import Comparison
 
 _SHOWN = 300
 _FLAGGED = "nondeterministic: "

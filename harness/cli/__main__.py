@@ -1,5 +1,5 @@
-"""`python -m harness.cli`: the same command as `sqlassay`."""
+"""`python -m sqlassay.harness.cli`: the same command as `sqlassay`."""
 
-from harness.cli.main import main
+from sqlassay.harness.cli.main import main
 
 main()

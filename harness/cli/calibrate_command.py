@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from harness.results.calibration import Calibration
+    from sqlassay.harness.results.calibration import Calibration
 
 
 @click.command("calibrate")
@@ -50,14 +50,14 @@ def command(
     table and whether another threshold is worth taking. Exit 1: a bound of --fail-under does not hold; 3: a label has
     no judgement.
     """
-    from cases.reading import read_bytes
-    from harness.calibrate import calibrate, read_labels
-    from harness.calibrate.calibration import Setup
-    from harness.judges import open_judge
-    from harness.metrics.registry import metrics
-    from harness.reports.calibration import terminal
-    from harness.store.output import check_output
-    from sandboxes.cache import cache_dir
+    from sqlassay.cases.reading import read_bytes
+    from sqlassay.harness.calibrate import calibrate, read_labels
+    from sqlassay.harness.calibrate.calibration import Setup
+    from sqlassay.harness.judges import open_judge
+    from sqlassay.harness.metrics.registry import metrics
+    from sqlassay.harness.reports.calibration import terminal
+    from sqlassay.harness.store.output import check_output
+    from sqlassay.sandboxes.cache import cache_dir
 
     if out is not None:
         check_output(Path(out), "calibrate")
@@ -98,9 +98,9 @@ def _write(result: Calibration, folder: Path) -> None:
     Raises:
         InfrastructureError: the folder cannot be written.
     """
-    from cases.errors import InfrastructureError
-    from harness.reports.calibration import write
-    from harness.store.output import claim
+    from sqlassay.cases.errors import InfrastructureError
+    from sqlassay.harness.reports.calibration import write
+    from sqlassay.harness.store.output import claim
 
     try:
         write(result, claim(folder, "calibrate"))

@@ -11,7 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from harness.results.health import Flag, Health
+    from sqlassay.harness.results.health import Flag, Health
 
 _DEFAULT = "does_not_run,refused_by_guard,non_deterministic"
 
@@ -47,13 +47,13 @@ def command(pack: str, dialects: str | None, fail_on: str, out: str | None, form
     reversed and shuffled rows, and, where it reads the clock, on other days; the data is asked where a text leaves a
     choice of rows. Exit 1: a flag of --fail-on occurs; 3: something could not be examined; 5: no gold at all.
     """
-    from cases.formats.registry import load_pack
-    from cases.left_out import summed
-    from harness.checkup.checkup import check_cases, dialects_of
-    from harness.cli.screen import screen
-    from harness.run.options import options_from, resolve
-    from harness.run.select import select
-    from harness.store.output import check_output
+    from sqlassay.cases.formats.registry import load_pack
+    from sqlassay.cases.left_out import summed
+    from sqlassay.harness.checkup.checkup import check_cases, dialects_of
+    from sqlassay.harness.cli.screen import screen
+    from sqlassay.harness.run.options import options_from, resolve
+    from sqlassay.harness.run.select import select
+    from sqlassay.harness.store.output import check_output
 
     fatal = _flags(fail_on)
     loaded = load_pack(Path(pack), format=format_)
@@ -76,7 +76,7 @@ def _flags(text: str) -> Sequence[Flag]:
     Raises:
         UsageError: a flag that is none.
     """
-    from harness.results.health import Flag
+    from sqlassay.harness.results.health import Flag
 
     names = [part.strip() for part in text.split(",") if part.strip()]
     if names in (["all"], ["none"]):
@@ -91,8 +91,8 @@ def _show(found: Health, folder: Path) -> None:
     """Write the health page and print its table; the last line is the verdict."""
     import shutil
 
-    from harness.reports.health import render, write
-    from harness.store.output import claim
+    from sqlassay.harness.reports.health import render, write
+    from sqlassay.harness.store.output import claim
 
     write(found, claim(folder, "check-cases"))
     width = shutil.get_terminal_size((110, 24)).columns

@@ -8,8 +8,8 @@ import click
 @click.command("clean")
 def command() -> int:
     """Remove sandboxes whose run is dead (its lock is free) on every provider that answers here."""
-    from cases.errors import EngineUnavailableError
-    from sandboxes.registry import names, provider
+    from sqlassay.cases.errors import EngineUnavailableError
+    from sqlassay.sandboxes.registry import names, provider
 
     removed: list[str] = []
     for name in names():

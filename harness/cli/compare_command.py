@@ -13,10 +13,10 @@ from typing import IO, TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from cases.errors import InputError
-    from cases.pairs import Pair
-    from cases.policy import Policy
-    from harness.results.case_result import ComparisonRecord
+    from sqlassay.cases.errors import InputError
+    from sqlassay.cases.pairs import Pair
+    from sqlassay.cases.policy import Policy
+    from sqlassay.harness.results.case_result import ComparisonRecord
 
 _NAMED = 10
 FORMS = ("json", "text", "markdown", "html", "csv")
@@ -46,7 +46,7 @@ def command(pairs: str, predicted: str | None, policy: str, out: str | None, evi
     verdict is right (label fields `verdict`, `tag`, `reason`) is told whether it is met, and the exit code is 1 where
     one is not. GOLD and PREDICTED are two files of results (CSV, TSV, Parquet, Excel, JSON), or two folders of them.
     """
-    from cases.policy_spelling import policy_named
+    from sqlassay.cases.policy_spelling import policy_named
 
     base = policy_named(policy)
     counts: Counter[str] = Counter()
@@ -92,7 +92,7 @@ class Labels:
 @contextmanager
 def _read(pairs: str, predicted: str | None, source: Path, base: Policy) -> Iterator[Iterator[Pair | InputError]]:
     """Give the pairs of a file of pairs, or of two files or folders of results."""
-    from cases.pairs import pairs_of_files, read_pairs
+    from sqlassay.cases.pairs import pairs_of_files, read_pairs
 
     if predicted is not None:
         yield pairs_of_files(Path(pairs), Path(predicted), base)
@@ -107,7 +107,7 @@ def _opened(pairs: str) -> Iterator[IO[bytes]]:
 
     Raises: InputError where there is no such file.
     """
-    from cases.errors import InputError
+    from sqlassay.cases.errors import InputError
 
     if pairs == "-":
         yield sys.stdin.buffer
@@ -129,9 +129,9 @@ def _target(out: str | None) -> Iterator[IO[str]]:
 
     Raises: InfrastructureError where it cannot be written.
     """
-    from cases.errors import InfrastructureError
-    from cases.paths import private
-    from harness.store.output import note
+    from sqlassay.cases.errors import InfrastructureError
+    from sqlassay.cases.paths import private
+    from sqlassay.harness.store.output import note
 
     if out is None:
         yield sys.stdout
@@ -147,11 +147,11 @@ def _target(out: str | None) -> Iterator[IO[str]]:
 
 def _judged(read: Iterator[Pair | InputError], name: Path) -> Iterator[tuple[Pair, ComparisonRecord] | Exception]:
     """Yield each pair with its verdict, or the error that makes a line none; one line is held at a time."""
-    from cases.errors import InputError
-    from cases.pairs import placed
-    from harness.results.records import comparison_record
-    from harness.results.verdicts import Comparison
-    from harness.verdict import GoldRows, judge_rows
+    from sqlassay.cases.errors import InputError
+    from sqlassay.cases.pairs import placed
+    from sqlassay.harness.results.records import comparison_record
+    from sqlassay.harness.results.verdicts import Comparison
+    from sqlassay.harness.verdict import GoldRows, judge_rows
 
     for pair in read:
         if isinstance(pair, InputError):
@@ -172,9 +172,9 @@ def _writer(evidence: str | None, *, color: bool) -> Callable[[Pair, ComparisonR
         return lambda pair, record: _json_line(pair, record, whole=evidence == "json")
     if evidence == "csv":
         return _cells
-    from harness.reports import evidence_media as media
-    from harness.reports.escape import markdown_code
-    from harness.reports.evidence import Sheet, sheet
+    from sqlassay.harness.reports import evidence_media as media
+    from sqlassay.harness.reports.escape import markdown_code
+    from sqlassay.harness.reports.evidence import Sheet, sheet
 
     forms: dict[str, Callable[[Sheet, str], str]] = {
         "text": lambda shown, name: media.terminal(shown, name, color=color) + "\n",
@@ -193,8 +193,8 @@ def _writer(evidence: str | None, *, color: bool) -> Callable[[Pair, ComparisonR
 
 def _cells(pair: Pair, record: ComparisonRecord) -> str:
     """Return a line for every cell in which a pair that does not match differs."""
-    from harness.reports.differences import lines
-    from harness.verdict import GoldRows, cells_apart
+    from sqlassay.harness.reports.differences import lines
+    from sqlassay.harness.verdict import GoldRows, cells_apart
 
     if record.verdict == "match" or record.rule == "failed":
         return ""
@@ -205,7 +205,7 @@ def _json_line(pair: Pair, record: ComparisonRecord, *, whole: bool) -> str:
     """Return one JSON line; `whole` adds all evidence."""
     import json
 
-    from harness.reports.escape import json_text
+    from sqlassay.harness.reports.escape import json_text
 
     value: dict[str, object] = {"id": pair.id, "verdict": record.verdict, "reason": record.reason, "rule": record.rule}
     if pair.label is not None:
@@ -219,12 +219,12 @@ def _json_line(pair: Pair, record: ComparisonRecord, *, whole: bool) -> str:
 def _head(evidence: str | None, source: Path) -> str:
     """Return what stands before the first pair."""
     if evidence == "csv":
-        from harness.reports.differences import head
+        from sqlassay.harness.reports.differences import head
 
         return head("id")
     if evidence != "html":
         return ""
-    from harness.reports.evidence_media import html_head
+    from sqlassay.harness.reports.evidence_media import html_head
 
     return html_head(f"sqlassay compare: {source.name}") + "\n"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cases.counting import counted
+from sqlassay.cases.counting import counted
 
 
 @click.command("convert")
@@ -22,12 +22,12 @@ def command(format_: str, path: Path, out: Path | None, predictions: Path | None
     """
     from dataclasses import replace
 
-    from cases.formats.registry import load_pack
-    from cases.left_out import FILE, summed
-    from cases.predictions import check_known, predictions_of
-    from cases.writing import write_pack
-    from harness.store.output import note
-    from harness.taking.pack import next_command
+    from sqlassay.cases.formats.registry import load_pack
+    from sqlassay.cases.left_out import FILE, summed
+    from sqlassay.cases.predictions import check_known, predictions_of
+    from sqlassay.cases.writing import write_pack
+    from sqlassay.harness.store.output import note
+    from sqlassay.harness.taking.pack import next_command
 
     pack = load_pack(path, format=None if format_ == "auto" else format_)
     if predictions is not None:

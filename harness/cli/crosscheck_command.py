@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from cases.pack import Pack
-    from harness.results.crosscheck import CrossResult, Predict
-    from harness.run.options import RunConfig, RunOptions
+    from sqlassay.cases.pack import Pack
+    from sqlassay.harness.results.crosscheck import CrossResult, Predict
+    from sqlassay.harness.run.options import RunConfig, RunOptions
 
 _OWN = frozenset({"dialect", "predictions", "agent", "out", "format", "metrics", "policy", "fail_under", "dry_run"})
 
@@ -78,11 +78,11 @@ def command(
     the statement's rewritten form on the server, another way of comparing, or a question to the data. Silent
     differences come first. Exit 1 only where a declared threshold does not hold.
     """
-    from cases.formats.registry import load_pack
-    from harness.cli.screen import screen
-    from harness.crosscheck.run import Wanted, crosscheck
-    from harness.run.options import options_from
-    from harness.store.output import check_output
+    from sqlassay.cases.formats.registry import load_pack
+    from sqlassay.harness.cli.screen import screen
+    from sqlassay.harness.crosscheck.run import Wanted, crosscheck
+    from sqlassay.harness.run.options import options_from
+    from sqlassay.harness.store.output import check_output
 
     names = _dialects(dialects)
     loaded = load_pack(Path(pack), format=format_)
@@ -111,7 +111,7 @@ def command(
 
 def _dialects(text: str) -> tuple[str, ...]:
     """Return the named dialects in their order, each known and named once."""
-    from dialect_adapters.registry import adapter
+    from sqlassay.dialect_adapters.registry import adapter
 
     names = tuple(part.strip() for part in text.split(",") if part.strip())
     if len(names) < 2 or len(set(names)) != len(names):
@@ -137,7 +137,7 @@ def _files(given: tuple[str, ...], names: tuple[str, ...]) -> dict[str, Path]:
 
 def _one_for_all(files: dict[str, Path], pack: Pack) -> bool:
     """Return whether there is one file whose answers name no dialect: one text for every engine."""
-    from cases.predictions import predictions_of
+    from sqlassay.cases.predictions import predictions_of
 
     if set(files) != {""}:
         return False
@@ -146,7 +146,7 @@ def _one_for_all(files: dict[str, Path], pack: Pack) -> bool:
 
 def _config(base: RunOptions, pack: Pack, dialect: str, predictions: Path | None) -> RunConfig:
     """Return the settings of one engine; a sandbox is taken where it runs that engine."""
-    from harness.run.options import options_from, resolve
+    from sqlassay.harness.run.options import options_from, resolve
 
     own = options_from({"dialect": dialect, "predictions": predictions}, file=None)
     layers = [("command line", own), ("command line", base), ("environment", _environment())]
@@ -155,8 +155,8 @@ def _config(base: RunOptions, pack: Pack, dialect: str, predictions: Path | None
 
 def _environment() -> RunOptions:
     """Return what the environment says of how a run is run; what it is run on is the command line's alone."""
-    from harness.cli.run_command import ENVIRONMENT
-    from harness.run.options import RunOptions, options_from
+    from sqlassay.harness.cli.run_command import ENVIRONMENT
+    from sqlassay.harness.run.options import RunOptions, options_from
 
     named = {field: os.environ.get(ENVIRONMENT + field.upper()) for field in set(RunOptions.model_fields) - _OWN}
     return options_from({field: value for field, value in named.items() if value}, file=None, names=ENVIRONMENT)
@@ -166,8 +166,8 @@ def _write(found: CrossResult, folder: Path) -> None:
     """Write every report and print the tables; the last line is the verdict."""
     import shutil
 
-    from harness.reports.crosscheck import render, write
-    from harness.store.output import claim
+    from sqlassay.harness.reports.crosscheck import render, write
+    from sqlassay.harness.store.output import claim
 
     write(found, claim(folder, "crosscheck"))
     width = shutil.get_terminal_size((110, 24)).columns

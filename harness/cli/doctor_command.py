@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from sandboxes.checks import Finding
+    from sqlassay.sandboxes.checks import Finding
 
 
 @click.command("doctor")
@@ -18,7 +18,7 @@ def command(as_json: bool) -> int:
 
     Ends with exit code 0 where at least one dialect can be evaluated as it is, else 3.
     """
-    from sandboxes.checks import examine
+    from sqlassay.sandboxes.checks import examine
 
     parser = _parser()
     findings = (parser, *examine())
@@ -43,9 +43,9 @@ def command(as_json: bool) -> int:
 
 def _parser() -> Finding:
     """Return whether the process that reads SQL starts and reads a text: without it nothing is judged."""
-    from cases.errors import InfrastructureError
-    from harness.parse import Parser
-    from sandboxes.checks import Finding
+    from sqlassay.cases.errors import InfrastructureError
+    from sqlassay.harness.parse import Parser
+    from sqlassay.sandboxes.checks import Finding
 
     try:
         with Parser() as parser:

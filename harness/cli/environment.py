@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from cases.errors import InputError
+from sqlassay.cases.errors import InputError
 
 PREFIX = "SQLASSAY"
 _TESTS = frozenset({"SQLASSAY_CHAOS_ENGINE"})

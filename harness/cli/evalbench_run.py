@@ -13,12 +13,12 @@ from uuid import uuid4
 import click
 
 if TYPE_CHECKING:
-    from cases.pack import Pack
-    from harness.evalbench.config import EvalBenchRun
-    from harness.evalbench.tables import Job, Part
-    from harness.results.run_result import RunResult
-    from harness.run.book import Watch
-    from harness.run.options import Layer, RunConfig
+    from sqlassay.cases.pack import Pack
+    from sqlassay.harness.evalbench.config import EvalBenchRun
+    from sqlassay.harness.evalbench.tables import Job, Part
+    from sqlassay.harness.results.run_result import RunResult
+    from sqlassay.harness.run.book import Watch
+    from sqlassay.harness.run.options import Layer, RunConfig
 
 LLMRATER = "evalbench.llmrater"
 Judge = Callable[["Pack", "RunConfig", "Watch"], "RunResult"]
@@ -39,11 +39,11 @@ def plans(path: Path, layers: Sequence[Layer]) -> tuple[EvalBenchRun, Pack, tupl
     Raises:
         InputError: something in the config is wrong, nothing of it is left to run, or nobody answers.
     """
-    from cases.extensions import installed
-    from cases.formats.registry import load_pack
-    from harness.evalbench.bigquery import check_installed
-    from harness.evalbench.config import no_answers, read_run
-    from harness.reports.escape import visible
+    from sqlassay.cases.extensions import installed
+    from sqlassay.cases.formats.registry import load_pack
+    from sqlassay.harness.evalbench.bigquery import check_installed
+    from sqlassay.harness.evalbench.config import no_answers, read_run
+    from sqlassay.harness.reports.escape import visible
 
     run = read_run(path, os.environ, tuple(installed("sqlassay.dialects")))
     for note in run.notes:
@@ -64,7 +64,7 @@ def plans(path: Path, layers: Sequence[Layer]) -> tuple[EvalBenchRun, Pack, tupl
 
 def _engines(run: EvalBenchRun, pack: Pack, layers: Sequence[Layer]) -> tuple[str, ...]:
     """Return the engines that any case has gold for; a dialect named beside the config chooses among them."""
-    from cases.errors import InputError
+    from sqlassay.cases.errors import InputError
 
     wanted = next((layer.dialect for _, layer in layers if layer.dialect is not None), None)
     engines = tuple(
@@ -81,7 +81,7 @@ def _engines(run: EvalBenchRun, pack: Pack, layers: Sequence[Layer]) -> tuple[st
 
 def _plan(run: EvalBenchRun, pack: Pack, layers: Sequence[Layer], engine: str, *, alone: bool) -> Plan:
     """Return one engine's run; whatever the command line, environment or run file say is stronger than the config."""
-    from harness.run.options import RunOptions, resolve
+    from sqlassay.harness.run.options import RunOptions, resolve
 
     with_gold = {case.id for case in pack.cases if case.gold.get(engine)}
     named = next((layer.only for _, layer in layers if layer.only is not None), None)
@@ -110,10 +110,10 @@ def run_all(run: EvalBenchRun, pack: Pack, found: Sequence[Plan], judge: Judge) 
 
     A run that was interrupted or could not start is the last one; the tables hold what is finished.
     """
-    from cases.errors import InfrastructureError, SqlassayError
-    from cases.verdicts import ExitCode, worst
-    from harness.evalbench.tables import Job, Part
-    from harness.evalbench.watching import Watcher
+    from sqlassay.cases.errors import InfrastructureError, SqlassayError
+    from sqlassay.cases.verdicts import ExitCode, worst
+    from sqlassay.harness.evalbench.tables import Job, Part
+    from sqlassay.harness.evalbench.watching import Watcher
 
     job = Job(str(uuid4()), datetime.now(UTC).replace(tzinfo=None))
     parts: list[Part] = []
@@ -143,8 +143,8 @@ def run_all(run: EvalBenchRun, pack: Pack, found: Sequence[Plan], judge: Judge) 
 
 def _report(run: EvalBenchRun, job: Job, parts: Sequence[Part]) -> None:
     """Write the tables wherever the config asks for them, the files first."""
-    from harness.evalbench import bigquery, csv_files
-    from harness.evalbench.tables import tables
+    from sqlassay.harness.evalbench import bigquery, csv_files
+    from sqlassay.harness.evalbench.tables import tables
 
     made = tables(run, job, parts)
     if run.reporting.csv is not None:

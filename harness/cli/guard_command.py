@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from cases.catalog import Catalog
-    from cases.errors import InputError
-    from dialect_adapters.contract import GrammarRules
-    from harness.guard.statements import Statement
-    from harness.results.verdicts import GuardVerdict
+    from sqlassay.cases.catalog import Catalog
+    from sqlassay.cases.errors import InputError
+    from sqlassay.dialect_adapters.contract import GrammarRules
+    from sqlassay.harness.guard.statements import Statement
+    from sqlassay.harness.results.verdicts import GuardVerdict
 
 
 @click.command("guard")
@@ -36,7 +36,7 @@ def command(file: str, dialect: str, catalog: str | None, profile: str) -> int:
     Without a catalogue only the system's own schemas and functions are denied; of tables, columns and functions of the
     snapshot's own nothing is known, which a line says.
     """
-    from dialect_adapters.registry import adapter
+    from sqlassay.dialect_adapters.registry import adapter
 
     rules = adapter(dialect).rules
     tables = None if catalog is None else _catalog(Path(catalog))
@@ -71,10 +71,10 @@ def _judge(
     dialect: str, rules: GrammarRules, catalog: Catalog | None, profile: str
 ) -> Iterator[Callable[[str], tuple[GuardVerdict, tuple[str, ...]]]]:
     """Give the function that parses and guards one text; its parser ends with the block."""
-    from harness.answer import read_answer
-    from harness.guard import check
-    from harness.parse.parser import Parser
-    from harness.results.verdicts import GuardVerdict
+    from sqlassay.harness.answer import read_answer
+    from sqlassay.harness.guard import check
+    from sqlassay.harness.parse.parser import Parser
+    from sqlassay.harness.results.verdicts import GuardVerdict
 
     with Parser() as parser:
 
@@ -104,8 +104,8 @@ def _statements(file: str) -> Iterator[Statement | InputError]:
     Raises:
         InputError: the file cannot be read.
     """
-    from cases.errors import InputError
-    from harness.guard.statements import read_statements, statements_of
+    from sqlassay.cases.errors import InputError
+    from sqlassay.harness.guard.statements import read_statements, statements_of
 
     if file == "-":
         yield from read_statements(sys.stdin.buffer, "<stdin>")
@@ -123,7 +123,7 @@ def _ended(counts: Counter[str], file: str) -> int:
     Raises:
         InputError: there was no line at all.
     """
-    from cases.errors import InputError
+    from sqlassay.cases.errors import InputError
 
     if not counts["all"] and not counts["malformed"] and not counts["none"]:
         name = "standard input" if file == "-" else file
@@ -148,8 +148,8 @@ def _catalog(path: Path) -> Catalog:
     Raises:
         InputError: the file is no catalogue.
     """
-    from cases.catalog import Catalog
-    from cases.errors import InputError
+    from sqlassay.cases.catalog import Catalog
+    from sqlassay.cases.errors import InputError
 
     try:
         return Catalog.model_validate_json(path.read_bytes())

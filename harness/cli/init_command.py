@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from cases.counting import counted
+from sqlassay.cases.counting import counted
 
 
 @click.command("init")
@@ -53,8 +53,8 @@ def command(
             click.echo(f"Would write an example pack into {folder}; nothing was written")
             return 0
         return _example(folder)
-    from harness.store.output import note
-    from harness.taking.pack import plan_pack, write_plan
+    from sqlassay.harness.store.output import note
+    from sqlassay.harness.taking.pack import plan_pack, write_plan
 
     plan = plan_pack(source, questions=questions, predictions=predictions, dialect=dialect)
     for line in plan.told:
@@ -86,8 +86,8 @@ def on_terminal() -> bool:
 
 def _example(folder: Path) -> int:
     """Write the example pack."""
-    from cases.starter import write_starter
-    from harness.store.output import note
+    from sqlassay.cases.starter import write_starter
+    from sqlassay.harness.store.output import note
 
     for path in write_starter(folder):
         note(path)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cases.counting import counted
+from sqlassay.cases.counting import counted
 
 if TYPE_CHECKING:
-    from cases.policy import Policy
+    from sqlassay.cases.policy import Policy
 
 KINDS = ("packs", "metrics", "dialects", "policies", "formats", "reports", "sandboxes", "agents", "judges")
 
@@ -30,10 +30,10 @@ def _lines(what: str) -> list[str]:
     if what == "metrics":
         return _metrics()
     if what == "policies":
-        from cases.presets import preset, preset_names
+        from sqlassay.cases.presets import preset, preset_names
 
         return [_policy(name, preset(name), preset("strict")) for name in preset_names()]
-    from cases.extensions import installed
+    from sqlassay.cases.extensions import installed
 
     return list(installed(f"sqlassay.{what}"))
 
@@ -53,7 +53,7 @@ def _shown(value: object) -> str:
 
 def _packs() -> list[str]:
     """Return each bundled pack with its number of cases."""
-    from cases.formats.registry import find_pack, load_pack, own_packs
+    from sqlassay.cases.formats.registry import find_pack, load_pack, own_packs
 
     found = []
     for name in own_packs():
@@ -65,7 +65,7 @@ def _packs() -> list[str]:
 
 def _metrics() -> list[str]:
     """Return each metric with its range, what it needs, its formula and its source."""
-    from harness.metrics.registry import installed, metrics
+    from sqlassay.harness.metrics.registry import installed, metrics
 
     found = []
     for metric in metrics(sorted(installed())):

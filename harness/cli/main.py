@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from harness.cli.environment import check_environment, let_in
-from harness.cli.streams import prepare
+from sqlassay.harness.cli.environment import check_environment, let_in
+from sqlassay.harness.cli.streams import prepare
 
 COMMANDS = {
     "run": "Judge an agent's SQL against gold in isolated databases.",
@@ -47,7 +47,7 @@ def module_of(command: str) -> str:
 
 def _file_of(command: str) -> str:
     """Return the name of the module a command is in."""
-    return f"harness.cli.{module_of(command)}"
+    return f"sqlassay.harness.cli.{module_of(command)}"
 
 
 class _Lazy(click.Group):
@@ -144,7 +144,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str]) -> int:
     """Return the exit code of one command; no fault ends as a traceback."""
-    from cases.errors import SqlassayError
+    from sqlassay.cases.errors import SqlassayError
 
     try:
         if not {"-h", "--help", "--version"} & set(arguments):
@@ -182,7 +182,7 @@ def _run(arguments: list[str]) -> int:
 def _say(line: str, code: int) -> int:
     """Print the verdict line of a command that ended early, and return its code; it may quote a hostile file."""
     try:
-        from harness.reports.escape import visible
+        from sqlassay.harness.reports.escape import visible
 
         shown = visible(line)
     except (OSError, ImportError):  # the very fault that is told may be a disk that cannot be read

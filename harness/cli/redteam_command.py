@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from harness.results.redteam import Layer, RedTeamResult
-    from sandboxes.engine import EnginePolicy
-    from sandboxes.images.choice import BaseChoice, Pull
+    from sqlassay.harness.results.redteam import Layer, RedTeamResult
+    from sqlassay.sandboxes.engine import EnginePolicy
+    from sqlassay.sandboxes.images.choice import BaseChoice, Pull
 
 LAYERS = ("guard", "role", "sandbox")
 
@@ -63,9 +63,9 @@ def command(
     files, connections, other sessions, time, leaked values), never by an error message. Exit 4: an attack did harm
     behind all layers; 1: a layer did not hold alone what it must.
     """
-    from harness.cli.screen import screen
-    from harness.redteam.prepare import Asked, run
-    from harness.store.output import check_output
+    from sqlassay.harness.cli.screen import screen
+    from sqlassay.harness.redteam.prepare import Asked, run
+    from sqlassay.harness.store.output import check_output
 
     chosen = _layers(layers)
     asked = Asked(
@@ -93,7 +93,7 @@ def command(
 
 def _bases(pull: Pull, mirror: str | None, lock: str | None) -> BaseChoice:
     """Return where base images may come from."""
-    from sandboxes.images.choice import BaseChoice
+    from sqlassay.sandboxes.images.choice import BaseChoice
 
     hosts = tuple(part.strip() for part in (mirror or "").split(",") if part.strip())
     if mirror is not None and not hosts:
@@ -114,8 +114,8 @@ def _write(found: RedTeamResult, folder: Path) -> None:
     """Write every report and print the ladder; its last line is the verdict."""
     import shutil
 
-    from harness.reports.redteam import render, write
-    from harness.store.output import claim
+    from sqlassay.harness.reports.redteam import render, write
+    from sqlassay.harness.store.output import claim
 
     write(found, claim(folder, "redteam"))
     width = shutil.get_terminal_size((110, 24)).columns

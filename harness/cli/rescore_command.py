@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from cases.policy import Policy
+    from sqlassay.cases.policy import Policy
 
 
 @click.command("rescore")
@@ -28,10 +28,10 @@ def command(run: str, policy: tuple[str, ...], out: str | None, differences: boo
     RUN is a run folder. Its own policy is judged again too: a recorded verdict that is not found again ends with
     exit code 3. Rows that were not kept (--store-rows diff or none) are counted, never guessed.
     """
-    from cases.policy_spelling import policy_named
-    from harness.reports.rescored import terminal
-    from harness.run.rescore import rescore
-    from harness.store.output import check_output, claim
+    from sqlassay.cases.policy_spelling import policy_named
+    from sqlassay.harness.reports.rescored import terminal
+    from sqlassay.harness.run.rescore import rescore
+    from sqlassay.harness.store.output import check_output, claim
 
     if out is not None:
         check_output(Path(out), "rescore")
@@ -58,8 +58,8 @@ def _write(found: object, folder: Path) -> None:
 
     Raises: InfrastructureError where the folder cannot be written.
     """
-    from cases.errors import InfrastructureError
-    from harness.reports.rescored import write
+    from sqlassay.cases.errors import InfrastructureError
+    from sqlassay.harness.reports.rescored import write
 
     try:
         write(found, folder)  # type: ignore[arg-type]
@@ -73,10 +73,10 @@ def _write_differences(run: Path, policies: list[tuple[str, Policy]], folder: Pa
 
     Raises: InfrastructureError where the folder cannot be written.
     """
-    from cases.errors import InfrastructureError
-    from harness.reports.files import write_text
-    from harness.run.rescore import differing_under
-    from harness.store.folder import differences_name, file_name
+    from sqlassay.cases.errors import InfrastructureError
+    from sqlassay.harness.reports.files import write_text
+    from sqlassay.harness.run.rescore import differing_under
+    from sqlassay.harness.store.folder import differences_name, file_name
 
     try:
         for name, result, text in differing_under(run, policies):

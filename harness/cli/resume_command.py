@@ -22,11 +22,11 @@ def command(run: str, pack: str | None, predictions: str | None, jobs: str | Non
     our side (`infrastructure`) are asked again. Where pack, predictions, agent, image or versions are no longer the
     same, it is refused and each difference is named (exit 2). A run that is finished ends as it ended then.
     """
-    from harness.cli.run_command import show
-    from harness.cli.screen import screen
-    from harness.reports.registry import write_all
-    from harness.run.options import options_from
-    from harness.run.resume import Finished, Moved, resume
+    from sqlassay.harness.cli.run_command import show
+    from sqlassay.harness.cli.screen import screen
+    from sqlassay.harness.reports.registry import write_all
+    from sqlassay.harness.run.options import options_from
+    from sqlassay.harness.run.resume import Finished, Moved, resume
 
     asked = options_from({"jobs": jobs, "engine": engine}, file=None, names="--")
     moved = Moved(

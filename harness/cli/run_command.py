@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cases.counting import counted
+from sqlassay.cases.counting import counted
 
 if TYPE_CHECKING:
-    from harness.results.run_result import RunResult
-    from harness.run.options import Layer
+    from sqlassay.harness.results.run_result import RunResult
+    from sqlassay.harness.run.options import Layer
 
 ENVIRONMENT = "SQLASSAY_"
 _FLAGS = {"dry_run", "allow_unknown"}
@@ -114,8 +114,8 @@ def command(pack: str | None, format_: str | None, config: str | None, evalbench
     also be set as SQLASSAY_<OPTION> in the environment or in a run file. Precedence: command line, environment,
     run file, EvalBench run config, pack, default.
     """
-    from cases.formats.registry import load_pack
-    from harness.run.options import resolve
+    from sqlassay.cases.formats.registry import load_pack
+    from sqlassay.harness.run.options import resolve
 
     given = {name: value for name, value in options.items() if value not in (None, ())} | (
         {"format": format_} if format_ else {}
@@ -139,7 +139,7 @@ def command(pack: str | None, format_: str | None, config: str | None, evalbench
 
 def _evalbench(path: Path, layers: list[Layer]) -> int:
     """Run what an EvalBench run config describes, one run an engine, and write its tables."""
-    from harness.cli.evalbench_run import plans, run_all
+    from sqlassay.harness.cli.evalbench_run import plans, run_all
 
     run, pack, found = plans(path, layers)
     if any(plan.config.dry_run for plan in found):
@@ -159,7 +159,7 @@ def _evalbench(path: Path, layers: list[Layer]) -> int:
 
 def _layers(given: dict[str, Any], environment: Mapping[str, str], config: str | None) -> list[Layer]:
     """Return the option layers, strongest first: command line, environment, run file."""
-    from harness.run.options import RunOptions, options_from
+    from sqlassay.harness.run.options import RunOptions, options_from
 
     named = {
         field: environment[ENVIRONMENT + field.upper()]
@@ -178,8 +178,8 @@ def _layers(given: dict[str, Any], environment: Mapping[str, str], config: str |
 
 def _run_file(path: Path) -> tuple[dict[str, Any], Callable[[str], int | None]]:
     """Return the options of a run file and the way to an option's line; relative paths are read against its folder."""
-    from cases.errors import InputError
-    from cases.yaml_reading import read_yaml
+    from sqlassay.cases.errors import InputError
+    from sqlassay.cases.yaml_reading import read_yaml
 
     document = read_yaml(path)
     value = document.value
@@ -193,11 +193,11 @@ def _run_file(path: Path) -> tuple[dict[str, Any], Callable[[str], int | None]]:
 
 def _dry_run(pack: Any, config: Any) -> int:
     """Read every row, say what would run, and start nothing."""
-    from cases.sources.rows_check import check
-    from harness.kin import in_dialects
-    from harness.run.asking import open_asker
-    from harness.run.judging import open_run_judge
-    from harness.run.select import select
+    from sqlassay.cases.sources.rows_check import check
+    from sqlassay.harness.kin import in_dialects
+    from sqlassay.harness.run.asking import open_asker
+    from sqlassay.harness.run.judging import open_run_judge
+    from sqlassay.harness.run.select import select
 
     pack = in_dialects(pack, (config.dialect,))
     cases = select(pack, config)
@@ -216,9 +216,9 @@ def _dry_run(pack: Any, config: Any) -> int:
 
 def _judge(pack: Any, config: Any, watch: Any = None) -> RunResult:
     """Run with a live screen around it; `watch` is shown each result."""
-    from harness.cli.screen import screen
-    from harness.reports.registry import write_all
-    from harness.run.runner import run
+    from sqlassay.harness.cli.screen import screen
+    from sqlassay.harness.reports.registry import write_all
+    from sqlassay.harness.run.runner import run
 
     with screen() as live:
         return run(config, pack, live, write_reports=write_all, watch=watch)
@@ -228,8 +228,8 @@ def show(result: RunResult, out: Path | None) -> None:
     """Print the table; its last line is the verdict."""
     import shutil
 
-    from harness.reports.terminal import render
-    from harness.run.options import RUNS
+    from sqlassay.harness.reports.terminal import render
+    from sqlassay.harness.run.options import RUNS
 
     # Only the terminal names the whole path: written files hold nothing of this machine.
     shown = result.model_copy(update={"folder": str(out or RUNS / result.folder)})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from cases.counting import counted
+from sqlassay.cases.counting import counted
 
 
 @click.group("snapshot")
@@ -42,13 +42,13 @@ def build(pack: str | None, uri: str | None, tables: str | None, out: Path | Non
         return _take(uri, tables, out, pack)
     if pack is None or tables is not None or out is not None:
         raise click.UsageError("name a PACK, or a database with --from URI --out DIR")
-    from cases.formats.registry import load_pack
-    from dialect_adapters.registry import adapter as find_adapter
-    from harness.cli.screen import screen
-    from harness.run.options import options_from, resolve
-    from sandboxes.images.choice import BaseChoice
-    from sandboxes.opening import open_provider
-    from sandboxes.shares import prepare_shares
+    from sqlassay.cases.formats.registry import load_pack
+    from sqlassay.dialect_adapters.registry import adapter as find_adapter
+    from sqlassay.harness.cli.screen import screen
+    from sqlassay.harness.run.options import options_from, resolve
+    from sqlassay.sandboxes.images.choice import BaseChoice
+    from sqlassay.sandboxes.opening import open_provider
+    from sqlassay.sandboxes.shares import prepare_shares
 
     given = {name: value for name, value in options.items() if value is not None}
     asked = options_from(given, file=None, names="--")
@@ -73,8 +73,8 @@ def build(pack: str | None, uri: str | None, tables: str | None, out: Path | Non
 
 def _take(uri: str, tables: str | None, out: Path | None, pack: str | None) -> int:
     """Take a person's data into a new pack with one first question."""
-    from harness.store.output import note
-    from harness.taking.pack import plan_pack, write_plan
+    from sqlassay.harness.store.output import note
+    from sqlassay.harness.taking.pack import plan_pack, write_plan
 
     if out is None or pack is not None:
         raise click.UsageError("--from URI takes --out DIR, and no PACK")
@@ -95,7 +95,7 @@ def _take(uri: str, tables: str | None, out: Path | None, pack: str | None) -> i
 @click.option("--json", "as_json", is_flag=True, help="Write the images as JSON.")
 def list_images(*, as_json: bool) -> int:
     """List the images of this machine, the latest used first: size beyond the base, last use, who runs them."""
-    from sandboxes.inventory import images
+    from sqlassay.sandboxes.inventory import images
 
     found = images()
     if as_json:
@@ -123,7 +123,7 @@ def list_images(*, as_json: bool) -> int:
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
 def gc(keep: int, *, dry_run: bool) -> int:
     """Remove all but the images used last, of every dialect; never one that a live run uses."""
-    from sandboxes.collection import collect
+    from sqlassay.sandboxes.collection import collect
 
     freed = 0
     for one in collect(keep, dry_run=dry_run):
@@ -142,8 +142,8 @@ def export_images(file: Path, refs: tuple[str, ...]) -> int:
     REF is a name that `snapshot list` shows, or its beginning. The bundle holds the images, what their databases hold
     and their secrets, and proves itself by the digest that is printed.
     """
-    from harness.store.output import note
-    from sandboxes.transfer import chosen, export
+    from sqlassay.harness.store.output import note
+    from sqlassay.sandboxes.transfer import chosen, export
 
     moved = export(file, chosen(refs, notice=lambda line: click.echo(line, err=True)))
     note(file)
@@ -158,7 +158,7 @@ def export_images(file: Path, refs: tuple[str, ...]) -> int:
 @click.option("--digest", help="What `snapshot export` printed; another bundle is refused.")
 def import_images(file: Path, digest: str | None) -> int:
     """Take in the images of the bundle FILE; one that was damaged or changed is refused whole."""
-    from sandboxes.transfer import take_in
+    from sqlassay.sandboxes.transfer import take_in
 
     moved = take_in(file, digest)
     for ref in moved.refs:

@@ -12,13 +12,13 @@ from typing import IO, TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from harness.parse import Parser
-    from harness.results.judging import Ask
-    from harness.results.parsed import ParsedQuery
-    from harness.results.stef import RunTotals
-    from harness.stef.assessment import Assessment
-    from harness.stef.lines import Row
-    from harness.stef.rules import RuleBook
+    from sqlassay.harness.parse import Parser
+    from sqlassay.harness.results.judging import Ask
+    from sqlassay.harness.results.parsed import ParsedQuery
+    from sqlassay.harness.results.stef import RunTotals
+    from sqlassay.harness.stef.assessment import Assessment
+    from sqlassay.harness.stef.lines import Row
+    from sqlassay.harness.stef.rules import RuleBook
 
 
 @click.command("stef")
@@ -52,13 +52,13 @@ def command(
     """
     from dataclasses import replace
 
-    from dialect_adapters.registry import adapter
-    from harness.answer import read_answer
-    from harness.parse import Parser
-    from harness.prompts import without_comments
-    from harness.results.stef import Mark, totals
-    from harness.stef.assessment import assess
-    from harness.stef.lines import read_rows
+    from sqlassay.dialect_adapters.registry import adapter
+    from sqlassay.harness.answer import read_answer
+    from sqlassay.harness.parse import Parser
+    from sqlassay.harness.prompts import without_comments
+    from sqlassay.harness.results.stef import Mark, totals
+    from sqlassay.harness.stef.assessment import assess
+    from sqlassay.harness.stef.lines import read_rows
 
     book = _book(rules, profile)
     if dialect is not None and grammar is not None:
@@ -95,7 +95,7 @@ def _reader(parser: Parser, dialect: str) -> Callable[[str], ParsedQuery]:
     Raises:
         InputError: no such dialect.
     """
-    from dialect_adapters.registry import adapter
+    from sqlassay.dialect_adapters.registry import adapter
 
     rules = adapter(dialect).rules
     return partial(
@@ -113,7 +113,7 @@ def _foreign_reader(parser: Parser, grammar: str) -> Callable[[str], ParsedQuery
     Raises:
         InputError: the parser has no such grammar.
     """
-    from cases.errors import InputError
+    from sqlassay.cases.errors import InputError
 
     read = partial(parser.parse, dialect=grammar, sqlglot_dialect=grammar)
     if parser.parse("SELECT 1", grammar, sqlglot_dialect=grammar).error is not None:
@@ -126,8 +126,8 @@ def _write(row: Row, assessment: Assessment) -> None:
     """Print one line's signals, its id and where it belongs first."""
     import json
 
-    from harness.reports.escape import json_text
-    from harness.reports.files import portable
+    from sqlassay.harness.reports.escape import json_text
+    from sqlassay.harness.reports.files import portable
 
     line = row.line
     head = {"format": 1, "id": line.id, "agent": line.agent, "version": line.version, "category": line.category}
@@ -138,7 +138,7 @@ def _write(row: Row, assessment: Assessment) -> None:
 
 def _book(rules: str | None, profile: str | None) -> RuleBook:
     """Return the rule profiles of a file, none without one; the profile chosen must be among them."""
-    from harness.stef.rules import RuleBook, read_rules
+    from sqlassay.harness.stef.rules import RuleBook, read_rules
 
     book = RuleBook() if rules is None else read_rules(Path(rules))
     book.profile(profile)
@@ -151,7 +151,7 @@ def _seated(specs: tuple[str, ...], record: str | None) -> Iterator[Ask | None]:
     if not specs:
         yield None
         return
-    from harness.judges import open_judge
+    from sqlassay.harness.judges import open_judge
 
     judge = open_judge(specs, record=None if record is None else Path(record))
     try:
@@ -167,7 +167,7 @@ def _opened(file: str) -> Iterator[IO[bytes]]:
     Raises:
         InputError: the file cannot be read.
     """
-    from cases.errors import InputError
+    from sqlassay.cases.errors import InputError
 
     if file == "-":
         yield sys.stdin.buffer
@@ -187,8 +187,8 @@ def _summarise(figures: RunTotals, path: Path) -> None:
     Raises:
         InfrastructureError: the file cannot be written.
     """
-    from cases.errors import InfrastructureError
-    from cases.paths import private
+    from sqlassay.cases.errors import InfrastructureError
+    from sqlassay.cases.paths import private
 
     try:
         with open(path, "w", encoding="utf-8", opener=private) as stream:  # noqa: PTH123 (Path has no opener)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cases.policy import Policy
-from cases.relation import Relation
-from harness.compare.columns import KNOWN_OF_NONE, Constants, compared
-from harness.compare.differences import differences
-from harness.compare.evidence import explained
-from harness.compare.judge import judge
-from harness.compare.order import GoldOrder, cut_members, cuts_tie, may_tie, resolve_policy
-from harness.compare.partial import partial_credit
-from harness.compare.peers import peer_comparison
-from harness.results.verdicts import Comparison
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.compare.columns import KNOWN_OF_NONE, Constants, compared
+from sqlassay.harness.compare.differences import differences
+from sqlassay.harness.compare.evidence import explained
+from sqlassay.harness.compare.judge import judge
+from sqlassay.harness.compare.order import GoldOrder, cut_members, cuts_tie, may_tie, resolve_policy
+from sqlassay.harness.compare.partial import partial_credit
+from sqlassay.harness.compare.peers import peer_comparison
+from sqlassay.harness.results.verdicts import Comparison
 
 __all__ = [
     "Constants",

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from cases.relation import Row
+from sqlassay.cases.relation import Row
 
 Key: TypeAlias = Callable[[Row], Any]  # what sorts rows: a cell of any type that has an order
 Places: TypeAlias = list[Row | None]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from typing import cast
 
-from cases.relation import Row
-from harness.compare.cells import Atom, Rules
-from harness.compare.numbers import Number, whole
+from sqlassay.cases.relation import Row
+from sqlassay.harness.compare.cells import Atom, Rules
+from sqlassay.harness.compare.numbers import Number, whole
 
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 _DIGITS = 15

@@ -18,11 +18,11 @@ from functools import lru_cache
 from typing import cast
 from uuid import UUID
 
-from cases.policy import Policy
-from cases.relation import FarTemporal, Interval, Json, Kind
-from harness.compare import temporal
-from harness.compare.documents import freeze, read_document
-from harness.compare.numbers import EXACTLY, Number, Tolerance, exact, half_unit, near, scale_of, whole
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind
+from sqlassay.harness.compare import temporal
+from sqlassay.harness.compare.documents import freeze, read_document
+from sqlassay.harness.compare.numbers import EXACTLY, Number, Tolerance, exact, half_unit, near, scale_of, whole
 
 Atom = tuple[object, ...]
 Document = tuple[object, ...]

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, islice
 
-from cases.errors import InputError
-from cases.policy import Policy
-from cases.relation import Relation
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation
 
 _MOST_CHOICES = 2_000
 _FEWEST_CHOICES = 16

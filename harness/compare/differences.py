@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cases.policy import Policy
-from cases.relation import Relation, Row
-from harness.compare.columns import compared
-from harness.compare.evidence import NOT_ALIGNED, beside, left_over
-from harness.compare.joint import Table
-from harness.compare.judge import effective_order, row_judge
-from harness.compare.matching import Budget, OutOfBudgetError
-from harness.compare.order import GoldOrder
-from harness.compare.rows import RowJudge
-from harness.results.verdicts import CellDifference, Comparison
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation, Row
+from sqlassay.harness.compare.columns import compared
+from sqlassay.harness.compare.evidence import NOT_ALIGNED, beside, left_over
+from sqlassay.harness.compare.joint import Table
+from sqlassay.harness.compare.judge import effective_order, row_judge
+from sqlassay.harness.compare.matching import Budget, OutOfBudgetError
+from sqlassay.harness.compare.order import GoldOrder
+from sqlassay.harness.compare.rows import RowJudge
+from sqlassay.harness.results.verdicts import CellDifference, Comparison
 
 _STEPS = 400_000
 _STEPS_PER_ROW = 20

@@ -9,9 +9,9 @@ from decimal import Decimal
 from itertools import product
 from typing import cast
 
-from harness.compare.cells import Atom, Document, Rules, document_number
-from harness.compare.numbers import Number, half_of, link, scale_of
-from harness.compare.plain import Cells, Keys, kinds_of, numeric_keys, plain
+from sqlassay.harness.compare.cells import Atom, Document, Rules, document_number
+from sqlassay.harness.compare.numbers import Number, half_of, link, scale_of
+from sqlassay.harness.compare.plain import Cells, Keys, kinds_of, numeric_keys, plain
 
 _PAIRS_CHECKED = 4_096
 _RAW = frozenset({frozenset[type](), frozenset({int}), frozenset({str}), frozenset({date}), frozenset({bytes})})

@@ -11,17 +11,17 @@ from decimal import Decimal
 from typing import cast
 from uuid import UUID
 
-from cases.policy import Policy
-from cases.relation import FarTemporal, Interval, Json, Relation
-from harness.compare.cells import brief
-from harness.compare.columns import KNOWN_OF_NONE, Constants, compared, ignored_notes
-from harness.compare.joint import Joint, Table
-from harness.compare.judge import Judgement, Mapping, judge, row_judge
-from harness.compare.matching import Budget, OutOfBudgetError
-from harness.compare.order import GoldOrder
-from harness.compare.partial import column_edges
-from harness.compare.rows import RowJudge, RowVerdict
-from harness.results.verdicts import Comparison, Difference
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Relation
+from sqlassay.harness.compare.cells import brief
+from sqlassay.harness.compare.columns import KNOWN_OF_NONE, Constants, compared, ignored_notes
+from sqlassay.harness.compare.joint import Joint, Table
+from sqlassay.harness.compare.judge import Judgement, Mapping, judge, row_judge
+from sqlassay.harness.compare.matching import Budget, OutOfBudgetError
+from sqlassay.harness.compare.order import GoldOrder
+from sqlassay.harness.compare.partial import column_edges
+from sqlassay.harness.compare.rows import RowJudge, RowVerdict
+from sqlassay.harness.results.verdicts import Comparison, Difference
 
 _LOOSER_CELLS = 60_000
 _CELLS_COMPARED = 600_000

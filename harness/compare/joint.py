@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cases.relation import Kind, Relation, Row
-from harness.compare.cells import Rules
-from harness.compare.columns import Kept
-from harness.compare.encode import Encoded
-from harness.compare.plain import Cells
+from sqlassay.cases.relation import Kind, Relation, Row
+from sqlassay.harness.compare.cells import Rules
+from sqlassay.harness.compare.columns import Kept
+from sqlassay.harness.compare.encode import Encoded
+from sqlassay.harness.compare.plain import Cells
 
 
 class Table:

@@ -9,11 +9,11 @@ from itertools import chain, permutations, product
 from operator import itemgetter
 from typing import Literal
 
-from cases.policy import Policy
-from cases.relation import Kind, Relation, Row
-from harness.compare.bags import same_bag, same_rows
-from harness.compare.cells import Rules
-from harness.compare.columns import (
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Kind, Relation, Row
+from sqlassay.harness.compare.bags import same_bag, same_rows
+from sqlassay.harness.compare.cells import Rules
+from sqlassay.harness.compare.columns import (
     KNOWN_OF_NONE,
     Constants,
     Kept,
@@ -26,13 +26,13 @@ from harness.compare.columns import (
     names_agree,
     shared_names,
 )
-from harness.compare.encode import Encoded, encode
-from harness.compare.joint import Joint, Table
-from harness.compare.matching import Budget, OutOfBudgetError
-from harness.compare.order import GoldOrder, exact_order, gold_order
-from harness.compare.plain import Cells
-from harness.compare.rows import Aligned, RowJudge, RowVerdict
-from harness.compare.search import Problem, mappings
+from sqlassay.harness.compare.encode import Encoded, encode
+from sqlassay.harness.compare.joint import Joint, Table
+from sqlassay.harness.compare.matching import Budget, OutOfBudgetError
+from sqlassay.harness.compare.order import GoldOrder, exact_order, gold_order
+from sqlassay.harness.compare.plain import Cells
+from sqlassay.harness.compare.rows import Aligned, RowJudge, RowVerdict
+from sqlassay.harness.compare.search import Problem, mappings
 
 Mapping = tuple[int, ...]
 

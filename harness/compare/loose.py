@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import cast
 
-from harness.compare.cells import Atom, Rules
-from harness.compare.matching import Budget, candidates, matched
-from harness.compare.numbers import Number, amount, half_of, scale_of, whole
+from sqlassay.harness.compare.cells import Atom, Rules
+from sqlassay.harness.compare.matching import Budget, candidates, matched
+from sqlassay.harness.compare.numbers import Number, amount, half_of, scale_of, whole
 
 Rows = Sequence[tuple[Atom, ...]]
 

@@ -10,12 +10,12 @@ from decimal import Decimal
 from itertools import groupby, pairwise, product
 from typing import cast
 
-from cases.policy import Policy
-from cases.relation import Relation, Row
-from harness.compare.cells import Atom, Rules, at_full_scale, canonical
-from harness.compare.columns import compared
-from harness.compare.numbers import Number
-from harness.results.parsed import OrderFacts, OrderKey
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation, Row
+from sqlassay.harness.compare.cells import Atom, Rules, at_full_scale, canonical
+from sqlassay.harness.compare.columns import compared
+from sqlassay.harness.compare.numbers import Number
+from sqlassay.harness.results.parsed import OrderFacts, OrderKey
 
 Key = tuple[Atom, ...]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from cases.policy import Policy
-from cases.relation import Relation
-from harness.compare.cells import Rules
-from harness.compare.columns import KNOWN_OF_NONE, Constants, compared
-from harness.compare.encode import encode
-from harness.compare.joint import Joint
-from harness.compare.loose import pair_class
-from harness.compare.matching import Budget, OutOfBudgetError, matched
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.compare.cells import Rules
+from sqlassay.harness.compare.columns import KNOWN_OF_NONE, Constants, compared
+from sqlassay.harness.compare.encode import encode
+from sqlassay.harness.compare.joint import Joint
+from sqlassay.harness.compare.loose import pair_class
+from sqlassay.harness.compare.matching import Budget, OutOfBudgetError, matched
 
 _STEPS = 300_000
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from cases.relation import Row
+from sqlassay.cases.relation import Row
 
 _MOST_WALKED = 50_000_000
 """Column tuples the peer walks in about half a minute; past them it hangs."""

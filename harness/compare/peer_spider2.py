@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 
-from cases.relation import Relation
+from sqlassay.cases.relation import Relation
 
 _TOLERANCE = 1e-2
 

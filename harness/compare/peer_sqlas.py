@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cases.relation import Row
-from harness.compare.peer_spider import PeerUnavailableError
+from sqlassay.cases.relation import Row
+from sqlassay.harness.compare.peer_spider import PeerUnavailableError
 
 _MOST_PAIRS = 4_000_000
 _TOLERANCE = 0.5

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from cases.errors import InputError
-from cases.policy import Policy
-from cases.relation import Relation, Row
-from harness.compare.peer_spider import PeerUnavailableError, spider_equal
-from harness.compare.peer_spider2 import spider2_equal
-from harness.compare.peer_sqlas import sqlas_score
-from harness.results.fetched import as_fetched, dict_rows
-from harness.results.verdicts import Comparison
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation, Row
+from sqlassay.harness.compare.peer_spider import PeerUnavailableError, spider_equal
+from sqlassay.harness.compare.peer_spider2 import spider2_equal
+from sqlassay.harness.compare.peer_sqlas import sqlas_score
+from sqlassay.harness.results.fetched import as_fetched, dict_rows
+from sqlassay.harness.results.verdicts import Comparison
 
 Said: TypeAlias = tuple[Literal["match", "mismatch"], str, str]
 """A verdict, its rule, and what the peer says beyond its name ("" = nothing)."""

@@ -9,8 +9,17 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import cast
 
-from harness.compare.cells import Rules
-from harness.compare.numbers import NOISE, NOISE_RELATIVE, Number, Tolerance, amount, near, spelled_apart, whole
+from sqlassay.harness.compare.cells import Rules
+from sqlassay.harness.compare.numbers import (
+    NOISE,
+    NOISE_RELATIVE,
+    Number,
+    Tolerance,
+    amount,
+    near,
+    spelled_apart,
+    whole,
+)
 
 Cells = Sequence[object]
 Keys = Sequence[Hashable]

@@ -7,13 +7,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cases.policy import Policy
-from harness.compare.cells import Atom, Rules
-from harness.compare.encode import Encoded, encode
-from harness.compare.loose import pair_class
-from harness.compare.matching import Budget, OutOfBudgetError
-from harness.compare.order import GoldOrder
-from harness.compare.plain import Cells
+from sqlassay.cases.policy import Policy
+from sqlassay.harness.compare.cells import Atom, Rules
+from sqlassay.harness.compare.encode import Encoded, encode
+from sqlassay.harness.compare.loose import pair_class
+from sqlassay.harness.compare.matching import Budget, OutOfBudgetError
+from sqlassay.harness.compare.order import GoldOrder
+from sqlassay.harness.compare.plain import Cells
 
 RowKeys = list[tuple[Hashable, ...]]
 

@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 
-from harness.compare.matching import Budget
-from harness.compare.plain import Keys
+from sqlassay.harness.compare.matching import Budget
+from sqlassay.harness.compare.plain import Keys
 
 _MASK = (1 << 61) - 1
 

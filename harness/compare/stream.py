@@ -17,15 +17,23 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from cases.errors import InputError
-from cases.policy import Policy
-from cases.relation import Column, Relation, Row
-from harness.compare.canonical import Writer, definite, row_bytes
-from harness.compare.cells import Rules
-from harness.compare.columns import Kept, by_name, by_position, compared, ignored_notes, kept_choices, names_agree
-from harness.compare.evidence import explained
-from harness.compare.judge import Judgement, judge
-from harness.results.verdicts import Comparison
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.harness.compare.canonical import Writer, definite, row_bytes
+from sqlassay.harness.compare.cells import Rules
+from sqlassay.harness.compare.columns import (
+    Kept,
+    by_name,
+    by_position,
+    compared,
+    ignored_notes,
+    kept_choices,
+    names_agree,
+)
+from sqlassay.harness.compare.evidence import explained
+from sqlassay.harness.compare.judge import Judgement, judge
+from sqlassay.harness.results.verdicts import Comparison
 
 Verdict: TypeAlias = Literal["match", "mismatch", "undecided"]
 

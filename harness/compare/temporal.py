@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from cases.errors import InputError
-from cases.relation import Interval
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Interval
 
 Atom = tuple[object, ...]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dialect_adapters.transpile.causes import Difference
-from harness.crosscheck.looser import Loosened
-from harness.results.crosscheck import Found, Owner, Predict
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.harness.crosscheck.looser import Loosened
+from sqlassay.harness.results.crosscheck import Found, Owner, Predict
 
 Form = Literal["agrees", "differs", "fails", "refused", "not tried"]
 """What became of the statement's rewritten form on the other engine."""

@@ -6,18 +6,18 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.pack import Pack
-from cases.policy import Policy
-from cases.settings import BINARY, DEFAULT
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Folding
-from dialect_adapters.transpile.causes import Difference
-from harness.crosscheck.lines import Line
-from harness.crosscheck.matrix import agreement
-from harness.crosscheck.statements import Answered
-from harness.results.crosscheck import Found
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.settings import BINARY, DEFAULT
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Folding
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.harness.crosscheck.lines import Line
+from sqlassay.harness.crosscheck.matrix import agreement
+from sqlassay.harness.crosscheck.statements import Answered
+from sqlassay.harness.results.crosscheck import Found
 
 Opened = Callable[[Line, Pack], Line]
 """Gives an engine of the same settings over another pack."""

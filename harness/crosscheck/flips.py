@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from cases.case import Case
-from cases.policy import Policy
-from dialect_adapters.transpile.causes import Difference
-from harness.crosscheck.looser import Loosened, agree_by
-from harness.results.evidence import GoldAnswer
+from sqlassay.cases.case import Case
+from sqlassay.cases.policy import Policy
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.harness.crosscheck.looser import Loosened, agree_by
+from sqlassay.harness.results.evidence import GoldAnswer
 
 Text = Callable[[frozenset[Difference]], str | None]
 """The statement with the parts of these causes left as they are written; None where it cannot be said."""

@@ -7,27 +7,27 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cases.case import Case
-from cases.errors import InfrastructureError, RunEndsError
-from cases.outcome import Failure, Rows
-from cases.relation import Relation
-from dialect_adapters.contract import Adapter
-from harness.desk import Desk
-from harness.evaluate import is_slip
-from harness.gold import answer_statement
-from harness.guard import check
-from harness.personal import hidden_message
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import GuardVerdict
-from harness.run.bench import Bench
-from harness.run.options import RunConfig
-from harness.run.screen import Screen
-from harness.run.workers import Crew
-from harness.store.gold_cache import GoldCache
-from sandboxes.cache import cache_dir
-from sandboxes.pool import Pool
-from sandboxes.station import Care
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InfrastructureError, RunEndsError
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.evaluate import is_slip
+from sqlassay.harness.gold import answer_statement
+from sqlassay.harness.guard import check
+from sqlassay.harness.personal import hidden_message
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import GuardVerdict
+from sqlassay.harness.run.bench import Bench
+from sqlassay.harness.run.options import RunConfig
+from sqlassay.harness.run.screen import Screen
+from sqlassay.harness.run.workers import Crew
+from sqlassay.harness.store.gold_cache import GoldCache
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.station import Care
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal
 
-from cases.policy import Policy
-from cases.relation import Relation
-from harness.crossing import crossed
-from harness.results.evidence import GoldAnswer
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.crossing import crossed
+from sqlassay.harness.results.evidence import GoldAnswer
 
 Loosened = Literal["cut_ties", "row_order", "text_numbers", "decimals", "text_case", "parts"]
 """A laxer way of comparing under which two results agree."""

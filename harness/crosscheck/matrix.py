@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from cases.case import Case
-from cases.policy import Policy
-from dialect_adapters.transpile.causes import Difference
-from harness.crosscheck.probing import kind
-from harness.crosscheck.statements import Answered, rows_of
-from harness.crossing import crossed
-from harness.results.crosscheck import Agreement, Cell, CrossCase, Found, Pair
-from harness.results.evidence import GoldAnswer
+from sqlassay.cases.case import Case
+from sqlassay.cases.policy import Policy
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.harness.crosscheck.probing import kind
+from sqlassay.harness.crosscheck.statements import Answered, rows_of
+from sqlassay.harness.crossing import crossed
+from sqlassay.harness.results.crosscheck import Agreement, Cell, CrossCase, Found, Pair
+from sqlassay.harness.results.evidence import GoldAnswer
 
 Truth = Mapping[str, Sequence[GoldAnswer]]
 """The gold answers a case's predictions are judged by, by case id."""

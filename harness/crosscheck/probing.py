@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from cases.case import Case
-from cases.pack import Pack
-from cases.policy import Policy
-from dialect_adapters.contract import Adapter
-from dialect_adapters.transpile.causes import Complaining, Difference, Doubting
-from dialect_adapters.transpile.common import read_common
-from dialect_adapters.transpile.facts import Refused
-from dialect_adapters.transpile.retold_suspects import retold_suspects
-from dialect_adapters.transpile.rewrite import Readable, rewrite
-from dialect_adapters.transpile.snapshot_facts import snapshot_facts
-from dialect_adapters.transpile.suspects import suspected_calls, suspects
-from dialect_adapters.transpile.telling import Retold
-from harness.crosscheck.classify import Clues, Form
-from harness.crosscheck.flips import Ask, Flip, Side, Suspicion, Text, flips
-from harness.crosscheck.lines import Line
-from harness.crosscheck.looser import Loosened, agree_by
-from harness.crosscheck.statements import Answered, Given, rewrites_of, rows_of, written
-from harness.crossing import crossed
-from harness.results.crosscheck import Predict
-from harness.results.evidence import GoldAnswer
-from harness.store.rewrites import Rewrites
+from sqlassay.cases.case import Case
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.policy import Policy
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.dialect_adapters.transpile.causes import Complaining, Difference, Doubting
+from sqlassay.dialect_adapters.transpile.common import read_common
+from sqlassay.dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile.retold_suspects import retold_suspects
+from sqlassay.dialect_adapters.transpile.rewrite import Readable, rewrite
+from sqlassay.dialect_adapters.transpile.snapshot_facts import snapshot_facts
+from sqlassay.dialect_adapters.transpile.suspects import suspected_calls, suspects
+from sqlassay.dialect_adapters.transpile.telling import Retold
+from sqlassay.harness.crosscheck.classify import Clues, Form
+from sqlassay.harness.crosscheck.flips import Ask, Flip, Side, Suspicion, Text, flips
+from sqlassay.harness.crosscheck.lines import Line
+from sqlassay.harness.crosscheck.looser import Loosened, agree_by
+from sqlassay.harness.crosscheck.statements import Answered, Given, rewrites_of, rows_of, written
+from sqlassay.harness.crossing import crossed
+from sqlassay.harness.results.crosscheck import Predict
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.store.rewrites import Rewrites
 
 _BY_GUARD = {
     "syntax_error": Difference.SYNTAX,

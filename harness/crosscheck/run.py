@@ -10,29 +10,29 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import combinations
 
-from cases.case import Case
-from cases.catalog import settings_groups, settings_line
-from cases.left_out import summed
-from cases.pack import Pack
-from cases.policy import Policy
-from cases.presets import case_policy
-from cases.verdicts import ExitCode, worst
-from harness.crosscheck.classify import classify
-from harness.crosscheck.collations import Pair, by_settings
-from harness.crosscheck.lines import Line
-from harness.crosscheck.matrix import agreement, cross_case, judged
-from harness.crosscheck.probing import Apart, Asked, Doubt, clues, clues_apart
-from harness.crosscheck.score import advice, portability
-from harness.crosscheck.statements import Answered, answered, derived, own_texts, rewrites_of
-from harness.crossing import CROSS_DIALECT
-from harness.kin import in_dialects
-from harness.personal import personal
-from harness.results.crosscheck import CrossCase, CrossResult, Found, Portability, Predict
-from harness.results.evidence import GoldAnswer
-from harness.run.bench import Bench, prepare
-from harness.run.options import RunConfig
-from harness.run.screen import Screen
-from harness.run.select import select
+from sqlassay.cases.case import Case
+from sqlassay.cases.catalog import settings_groups, settings_line
+from sqlassay.cases.left_out import summed
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import case_policy
+from sqlassay.cases.verdicts import ExitCode, worst
+from sqlassay.harness.crosscheck.classify import classify
+from sqlassay.harness.crosscheck.collations import Pair, by_settings
+from sqlassay.harness.crosscheck.lines import Line
+from sqlassay.harness.crosscheck.matrix import agreement, cross_case, judged
+from sqlassay.harness.crosscheck.probing import Apart, Asked, Doubt, clues, clues_apart
+from sqlassay.harness.crosscheck.score import advice, portability
+from sqlassay.harness.crosscheck.statements import Answered, answered, derived, own_texts, rewrites_of
+from sqlassay.harness.crossing import CROSS_DIALECT
+from sqlassay.harness.kin import in_dialects
+from sqlassay.harness.personal import personal
+from sqlassay.harness.results.crosscheck import CrossCase, CrossResult, Found, Portability, Predict
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.run.bench import Bench, prepare
+from sqlassay.harness.run.options import RunConfig
+from sqlassay.harness.run.screen import Screen
+from sqlassay.harness.run.select import select
 
 Sides = dict[str, list[Answered]]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
-from dialect_adapters.transpile.causes import Difference
-from harness.results.crosscheck import Advice, Agreement, CrossCase, Pair, Portability
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.harness.results.crosscheck import Advice, Agreement, CrossCase, Pair, Portability
 
 Counted = Literal["same", "silent", "error", "refused", "vacuous"]
 """What a case counts as; every case counts once."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cases.case import Case
-from cases.pack import Pack
-from dialect_adapters.contract import Adapter
-from harness.answer import read_answer
-from harness.crosscheck.lines import Line
-from harness.desk import Desk
-from harness.results.crosscheck import Origin, Predict
-from harness.results.evidence import GoldAnswer
-from harness.run.asking import open_asker
-from harness.store.rewrites import Rewrites
+from sqlassay.cases.case import Case
+from sqlassay.cases.pack import Pack
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.harness.answer import read_answer
+from sqlassay.harness.crosscheck.lines import Line
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.results.crosscheck import Origin, Predict
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.run.asking import open_asker
+from sqlassay.harness.store.rewrites import Rewrites
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from contextlib import closing
 from importlib.util import find_spec
 from typing import Any
 
-from cases.errors import InfrastructureError, InputError
-from cases.extras import install_line
-from harness.evalbench.reporting import BigQuery
-from harness.evalbench.tables import Cell, Table
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.extras import install_line
+from sqlassay.harness.evalbench.reporting import BigQuery
+from sqlassay.harness.evalbench.tables import Cell, Table
 
 EMULATOR = "BIGQUERY_EMULATOR_HOST"
 """Where Google's client finds a server other than Google's: it is then asked without any login."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.formats.evalbench import others
-from cases.formats.evalbench_config import (
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.evalbench import others
+from sqlassay.cases.formats.evalbench_config import (
     DatabaseConfig,
     database_configs,
     find_named,
@@ -19,11 +19,11 @@ from cases.formats.evalbench_config import (
     run_config,
     wrong,
 )
-from cases.yaml_reading import FromEnvironment, YamlDocument
-from harness.evalbench import keys
-from harness.evalbench.reporting import Reporting, read_reporting
-from harness.evalbench.scorers import COMPAT, Scorer, check_compat, read_scorers
-from harness.evalbench.values import section, whole
+from sqlassay.cases.yaml_reading import FromEnvironment, YamlDocument
+from sqlassay.harness.evalbench import keys
+from sqlassay.harness.evalbench.reporting import Reporting, read_reporting
+from sqlassay.harness.evalbench.scorers import COMPAT, Scorer, check_compat, read_scorers
+from sqlassay.harness.evalbench.values import section, whole
 
 MOST_JOBS = 256
 _MOST_TRIALS = 1000

@@ -7,11 +7,11 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.errors import InfrastructureError
-from harness.evalbench.tables import Cell, Table
-from harness.reports.escape import csv_cell
-from harness.reports.files import write_text
-from harness.store.output import make_private, mark, note
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.harness.evalbench.tables import Cell, Table
+from sqlassay.harness.reports.escape import csv_cell
+from sqlassay.harness.reports.files import write_text
+from sqlassay.harness.store.output import make_private, mark, note
 
 
 def write(tables: Sequence[Table], folder: Path) -> tuple[Path, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from cases.yaml_reading import YamlDocument
+from sqlassay.cases.yaml_reading import YamlDocument
 
 READ = frozenset(
     {

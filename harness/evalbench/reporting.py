@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cases.formats.evalbench_config import REPORTS, wrong
-from cases.yaml_reading import YamlDocument
-from harness.evalbench import keys
-from harness.evalbench.values import section, text, whole
+from sqlassay.cases.formats.evalbench_config import REPORTS, wrong
+from sqlassay.cases.yaml_reading import YamlDocument
+from sqlassay.harness.evalbench import keys
+from sqlassay.harness.evalbench.values import section, text, whole
 
 TRUNCATED = 250
 PROJECT = "EVAL_GCP_PROJECT_ID"

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cases.errors import InputError
-from cases.formats.evalbench_config import wrong
-from cases.yaml_reading import YamlDocument
-from harness.evalbench.keys import told
-from harness.metrics.registry import check_options, metrics
-from harness.results.evidence import MetricSettings
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.evalbench_config import wrong
+from sqlassay.cases.yaml_reading import YamlDocument
+from sqlassay.harness.evalbench.keys import told
+from sqlassay.harness.metrics.registry import check_options, metrics
+from sqlassay.harness.results.evidence import MetricSettings
 
 COMPAT = "evalbench"
 CONSISTENCY = "evalbench.consistency"

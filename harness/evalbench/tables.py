@@ -9,12 +9,12 @@ from datetime import datetime
 from itertools import combinations
 from typing import Any
 
-from harness.evalbench.config import EvalBenchRun
-from harness.evalbench.scorers import CONSISTENCY, Scorer
-from harness.evalbench.watching import Seen
-from harness.metrics.consistency import RESULT
-from harness.results.case_result import CaseResult
-from harness.results.run_result import RunResult
+from sqlassay.harness.evalbench.config import EvalBenchRun
+from sqlassay.harness.evalbench.scorers import CONSISTENCY, Scorer
+from sqlassay.harness.evalbench.watching import Seen
+from sqlassay.harness.metrics.consistency import RESULT
+from sqlassay.harness.results.case_result import CaseResult
+from sqlassay.harness.results.run_result import RunResult
 
 CONFIGS = ("job_id", "run_time", "config", "value")
 EVALS = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cases.formats.evalbench_config import wrong
-from cases.yaml_reading import YamlDocument
+from sqlassay.cases.formats.evalbench_config import wrong
+from sqlassay.cases.yaml_reading import YamlDocument
 
 
 def whole(

@@ -6,14 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cases.case import Case
-from cases.outcome import Changed, Failure, Rows
-from cases.relation import FarTemporal, Relation
-from cases.verdicts import FailureKind, Verdict
-from harness.metrics.outcomes import last
-from harness.results.case_result import CaseResult
-from harness.results.evidence import Evidence, GoldAnswer
-from harness.results.fetched import as_fetched, dict_rows
+from sqlassay.cases.case import Case
+from sqlassay.cases.outcome import Changed, Failure, Rows
+from sqlassay.cases.relation import FarTemporal, Relation
+from sqlassay.cases.verdicts import FailureKind, Verdict
+from sqlassay.harness.metrics.outcomes import last
+from sqlassay.harness.results.case_result import CaseResult
+from sqlassay.harness.results.evidence import Evidence, GoldAnswer
+from sqlassay.harness.results.fetched import as_fetched, dict_rows
 
 
 @dataclass(frozen=True, slots=True)

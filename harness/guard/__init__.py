@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.guard.check import check
-from harness.guard.lexer import split
-from harness.guard.profiles import PROFILES
+from sqlassay.harness.guard.check import check
+from sqlassay.harness.guard.lexer import split
+from sqlassay.harness.guard.profiles import PROFILES
 
 __all__ = ["PROFILES", "check", "split"]

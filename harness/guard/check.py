@@ -6,14 +6,22 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from cases.catalog import Catalog
-from dialect_adapters.contract import GrammarRules
-from harness.guard.lexer import UNTERMINATED, Lexed, Token, lex, read_on
-from harness.guard.names import Names, call_trouble, called, notation_trouble, table_trouble, type_trouble, word_trouble
-from harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES, WHY
-from harness.guard.second import disagreement
-from harness.results.parsed import MAX_SQL_BYTES, SYNTAX_ERROR, ParsedQuery
-from harness.results.verdicts import GuardVerdict
+from sqlassay.cases.catalog import Catalog
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.harness.guard.lexer import UNTERMINATED, Lexed, Token, lex, read_on
+from sqlassay.harness.guard.names import (
+    Names,
+    call_trouble,
+    called,
+    notation_trouble,
+    table_trouble,
+    type_trouble,
+    word_trouble,
+)
+from sqlassay.harness.guard.profiles import DML, EXPLAINED, KINDS, PROFILES, WHY
+from sqlassay.harness.guard.second import disagreement
+from sqlassay.harness.results.parsed import MAX_SQL_BYTES, SYNTAX_ERROR, ParsedQuery
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 MAX_DEPTH = 200
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")

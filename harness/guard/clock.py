@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from cases.catalog import Catalog
-from cases.relation import Kind
-from dialect_adapters.contract import GrammarRules
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.harness.results.parsed import ParsedQuery
 
 
 def may_read_clock(parsed: ParsedQuery, rules: GrammarRules, catalog: Catalog | None) -> bool:

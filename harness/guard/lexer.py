@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 
-from dialect_adapters.contract import GrammarRules
-from dialect_adapters.escapes import escaped_name
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.dialect_adapters.escapes import escaped_name
 
 UNTERMINATED = "an unterminated quote"
 _HINT = re.compile(r"(?:[\w\s(),.@=]|`[\w ]+`)*", re.ASCII)

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
-from cases.catalog import Catalog, CatalogRoutine
-from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import words
-from harness.guard.lexer import Token
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.catalog import Catalog, CatalogRoutine
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.dialect_adapters.wordlist import words
+from sqlassay.harness.guard.lexer import Token
+from sqlassay.harness.results.parsed import ParsedQuery
 
 _LAST = "\uffff"
 """The last character that every engine takes in a name without quotes."""

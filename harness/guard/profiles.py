@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialect_adapters.wordlist import read_words, words
+from sqlassay.dialect_adapters.wordlist import read_words, words
 
 KINDS = {
     "insert": "INSERT",

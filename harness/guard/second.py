@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialect_adapters.contract import GrammarRules
-from harness.results.parsed import ParsedQuery, SecondReading
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.harness.results.parsed import ParsedQuery, SecondReading
 
 _KINDS = {
     "insert": {"InsertStmt"},

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cases.columns import guess
-from cases.errors import InputError
-from cases.prediction_forms import BIRD_MARK
-from cases.reading import parse_json, read_text, starts_with
-from cases.tables import DELIMITED, EXCEL, SHEET, choices, named_part, read_table
+from sqlassay.cases.columns import guess
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.prediction_forms import BIRD_MARK
+from sqlassay.cases.reading import parse_json, read_text, starts_with
+from sqlassay.cases.tables import DELIMITED, EXCEL, SHEET, choices, named_part, read_table
 
 _log = logging.getLogger("sqlassay.packs")
 

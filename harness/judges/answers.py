@@ -8,8 +8,8 @@ from typing import NoReturn
 
 from pydantic import ValidationError
 
-from harness.judges.contract import JudgeError
-from harness.results.judging import Answer
+from sqlassay.harness.judges.contract import JudgeError
+from sqlassay.harness.results.judging import Answer
 
 _FENCE = re.compile(r"\A```(?:json)?[ \t]*\n(.*)\n```\Z", re.DOTALL | re.IGNORECASE)
 _SHOWN = 120

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from harness.judges.contract import Backend, JudgeError, JudgeSpec, Question, Reply
-from harness.judges.remote import Remote, count, remote, text_of
-from harness.judges.transport import Channel
-from harness.prompts import SYSTEM
+from sqlassay.harness.judges.contract import Backend, JudgeError, JudgeSpec, Question, Reply
+from sqlassay.harness.judges.remote import Remote, count, remote, text_of
+from sqlassay.harness.judges.transport import Channel
+from sqlassay.harness.prompts import SYSTEM
 
 BASE = "https://api.anthropic.com"
 VERSION = "2023-06-01"

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.results.judging import Answer, Judgement
+from sqlassay.harness.results.judging import Answer, Judgement
 
 
 @dataclass(frozen=True)

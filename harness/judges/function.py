@@ -16,16 +16,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from harness.judges.contract import Backend, JudgeError, JudgeSpec, Question, Reply
-from harness.judges.function_child import SHOWN
-from harness.judges.spec import FIELD, check_options
-from harness.prompts import SYSTEM
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.judges.contract import Backend, JudgeError, JudgeSpec, Question, Reply
+from sqlassay.harness.judges.function_child import SHOWN
+from sqlassay.harness.judges.spec import FIELD, check_options
+from sqlassay.harness.prompts import SYSTEM
 
 _LOAD_SECONDS = 120.0
 _BOOT = (
     "import sys; place, name, answers = sys.argv[1:4]; sys.path[:] = sys.argv[4:]; "
-    "from harness.judges.function_child import main; sys.exit(main(place, name, int(answers)))"
+    "from sqlassay.harness.judges.function_child import main; sys.exit(main(place, name, int(answers)))"
 )
 
 

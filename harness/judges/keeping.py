@@ -12,10 +12,10 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from cases.errors import InfrastructureError, InputError
-from cases.reading import json_lines
-from harness.judges.contract import Answered
-from harness.store.output import note
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.reading import json_lines
+from sqlassay.harness.judges.contract import Answered
+from sqlassay.harness.store.output import note
 
 FORMAT = 1
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from cases.errors import InputError
-from harness.judges.contract import Backend, JudgeError, JudgeSpec, Question, Reply
-from harness.judges.remote import Remote, count, money, remote, text_of
-from harness.judges.spec import FIELD
-from harness.judges.transport import Channel
-from harness.prompts import SYSTEM
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.judges.contract import Backend, JudgeError, JudgeSpec, Question, Reply
+from sqlassay.harness.judges.remote import Remote, count, money, remote, text_of
+from sqlassay.harness.judges.spec import FIELD
+from sqlassay.harness.judges.transport import Channel
+from sqlassay.harness.prompts import SYSTEM
 
 BASE = "https://api.openai.com/v1"
 _FORMATS = ("json_schema", "json_object", "text")

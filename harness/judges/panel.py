@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from harness.judges.contract import Figures, Seated
-from harness.results.judging import Answer, Judgement
+from sqlassay.harness.judges.contract import Figures, Seated
+from sqlassay.harness.results.judging import Answer, Judgement
 
 Answers = Sequence[tuple[str, BaseModel]]
 """Who said what."""

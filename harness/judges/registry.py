@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
-from cases import extensions
-from cases.errors import InputError
-from harness.judges.contract import Opener, Seated
-from harness.judges.keeping import Cache, Recorder
-from harness.judges.panel import Panel
-from harness.judges.single import Judge, Keeping
-from harness.judges.spec import FIELD, conduct, parse
+from sqlassay.cases import extensions
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.judges.contract import Opener, Seated
+from sqlassay.harness.judges.keeping import Cache, Recorder
+from sqlassay.harness.judges.panel import Panel
+from sqlassay.harness.judges.single import Judge, Keeping
+from sqlassay.harness.judges.spec import FIELD, conduct, parse
 
 GROUP = "sqlassay.judges"
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
-from cases.errors import InputError
-from harness.judges.contract import JudgeSpec
-from harness.judges.spec import FIELD, check_options
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.judges.contract import JudgeSpec
+from sqlassay.harness.judges.spec import FIELD, check_options
 
 _TARGET = re.compile(r"(?P<model>[^\s]+?)(?:@(?P<url>https?://\S+))?", re.IGNORECASE)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cases.errors import InputError
-from harness.judges.contract import Answered, Backend, JudgeError, JudgeSpec, Question, Reply
-from harness.judges.keeping import read_answers
-from harness.judges.spec import FIELD, check_options
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.judges.contract import Answered, Backend, JudgeError, JudgeSpec, Question, Reply
+from sqlassay.harness.judges.keeping import read_answers
+from sqlassay.harness.judges.spec import FIELD, check_options
 
 
 class ReplayJudge:

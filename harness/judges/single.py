@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from pydantic import BaseModel
 
-from harness.judges.answers import read_answer
-from harness.judges.contract import Answered, Backend, Figures, JudgeError, Question
-from harness.judges.keeping import Cache, Recorder
-from harness.judges.spec import Conduct
-from harness.results.judging import Answer, Judgement
+from sqlassay.harness.judges.answers import read_answer
+from sqlassay.harness.judges.contract import Answered, Backend, Figures, JudgeError, Question
+from sqlassay.harness.judges.keeping import Cache, Recorder
+from sqlassay.harness.judges.spec import Conduct
+from sqlassay.harness.results.judging import Answer, Judgement
 
 PAUSE = 0.5
 LONGEST_PAUSE = 60.0

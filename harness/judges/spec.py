@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from cases.errors import InputError
-from harness.judges.contract import JudgeSpec
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.judges.contract import JudgeSpec
 
 FIELD = "--judge"
 _OPTION = re.compile(r"\+(?=[a-z_]+=)")

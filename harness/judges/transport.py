@@ -19,10 +19,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import SecretStr
 
-from cases.errors import InputError
-from harness.judges.contract import JudgeError
-from harness.judges.spec import FIELD
-from harness.reports.escape import redact
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.judges.contract import JudgeError
+from sqlassay.harness.judges.spec import FIELD
+from sqlassay.harness.reports.escape import redact
 
 MOST = 4 * 1024 * 1024
 """Bytes of one answer."""

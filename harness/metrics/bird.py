@@ -6,12 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from cases.relation import Relation
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.outcomes import Key, both, keys, last, unscorable
-from harness.metrics.pace import NOT_TIMED, pace, paced
-from harness.results.evidence import Evidence, Score
-from harness.results.fetched import as_fetched
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.outcomes import Key, both, keys, last, unscorable
+from sqlassay.harness.metrics.pace import NOT_TIMED, pace, paced
+from sqlassay.harness.results.evidence import Evidence, Score
+from sqlassay.harness.results.fetched import as_fetched
 
 _PAPER = "Li et al. 2023 (BIRD)"
 _MINI_DEV = "BIRD mini-dev, evaluation scripts"

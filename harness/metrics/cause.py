@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from cases.verdicts import Cause, Verdict
-from harness.metrics.structural import same_tables
-from harness.results.evidence import Evidence
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import GuardVerdict
+from sqlassay.cases.verdicts import Cause, Verdict
+from sqlassay.harness.metrics.structural import same_tables
+from sqlassay.harness.results.evidence import Evidence
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 _BY_VERDICT = {
     Verdict.INFRASTRUCTURE: Cause.INFRASTRUCTURE,

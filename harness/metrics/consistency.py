@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from cases.outcome import Changed, Failure, Rows
-from cases.verdicts import Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.outcomes import keys, last
-from harness.results.case_result import ScoreRecord
-from harness.results.evidence import Evidence, Score
+from sqlassay.cases.outcome import Changed, Failure, Rows
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.outcomes import keys, last
+from sqlassay.harness.results.case_result import ScoreRecord
+from sqlassay.harness.results.evidence import Evidence, Score
 
 RESULT = "result"
 """The part of a score that names what one trial gave: equal marks are equal results."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.results.case_result import ScoreRecord
-from harness.results.evidence import Evidence, MetricSettings, Score
-from harness.results.judging import Ask
+from sqlassay.harness.results.case_result import ScoreRecord
+from sqlassay.harness.results.evidence import Evidence, MetricSettings, Score
+from sqlassay.harness.results.judging import Ask
 
 __all__ = ["Ask", "Metric"]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.structural import STRUCTURAL
-from harness.results.evidence import Evidence, Score
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.structural import STRUCTURAL
+from sqlassay.harness.results.evidence import Evidence, Score
 
 
 def _compute(evidence: Evidence, ask: Ask | None) -> Score:
     """Return 1 where |structural − execution score| > t; the rate over a run is the mean of these."""
-    from harness.metrics.execution import EXECUTION_SCORE
+    from sqlassay.harness.metrics.execution import EXECUTION_SCORE
 
     structural = STRUCTURAL.compute(evidence, ask)
     execution = EXECUTION_SCORE.compute(evidence, ask)

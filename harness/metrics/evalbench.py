@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from cases.errors import InputError
-from cases.verdicts import Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.outcomes import RAN, both, by_name, keys, last, names, unscorable
-from harness.metrics.patterns import EndlessPatternError, hits
-from harness.results.evidence import Evidence, MetricSettings, Score
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.outcomes import RAN, both, by_name, keys, last, names, unscorable
+from sqlassay.harness.metrics.patterns import EndlessPatternError, hits
+from sqlassay.harness.results.evidence import Evidence, MetricSettings, Score
 
 _CITATION = "google-evalbench 1.20, scorers"
 _REGEXP = "evalbench.regexp_matcher"

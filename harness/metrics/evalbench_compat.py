@@ -13,15 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from cases.outcome import Changed, Rows
-from cases.relation import Relation
-from cases.verdicts import UNSCORABLE, Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.evalbench import check_patterns, check_recall, patterns_of
-from harness.metrics.outcomes import last
-from harness.metrics.patterns import EndlessPatternError, hits
-from harness.results.evidence import Evidence, Score
-from harness.results.fetched import as_fetched, dict_rows
+from sqlassay.cases.outcome import Changed, Rows
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import UNSCORABLE, Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.evalbench import check_patterns, check_recall, patterns_of
+from sqlassay.harness.metrics.outcomes import last
+from sqlassay.harness.metrics.patterns import EndlessPatternError, hits
+from sqlassay.harness.results.evidence import Evidence, Score
+from sqlassay.harness.results.fetched import as_fetched, dict_rows
 
 _CITATION = "google-evalbench 1.20, scorers"
 _REGEXP = "evalbench.regexp_matcher_compat"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cases.verdicts import UNSCORABLE, Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.results.evidence import Evidence, Execution, Score
-from harness.results.verdicts import GOLD_LOST
+from sqlassay.cases.verdicts import UNSCORABLE, Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.results.evidence import Evidence, Execution, Score
+from sqlassay.harness.results.verdicts import GOLD_LOST
 
 
 def _last(evidence: Evidence) -> Execution | None:

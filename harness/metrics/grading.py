@@ -6,10 +6,10 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from harness.metrics.contract import Ask
-from harness.prompts import UNTOLD, TooLongError, build, without_comments
-from harness.results.evidence import LEAST, MOST, Evidence, Score
-from harness.results.judging import Judgement
+from sqlassay.harness.metrics.contract import Ask
+from sqlassay.harness.prompts import UNTOLD, TooLongError, build, without_comments
+from sqlassay.harness.results.evidence import LEAST, MOST, Evidence, Score
+from sqlassay.harness.results.judging import Judgement
 
 Given = TypeVar("Given", bound=BaseModel)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cases.outcome import Rows
-from cases.verdicts import Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.grading import NO_JUDGE, Claims, Craft, Grade, asked, by, clipped, silent, statement
-from harness.prompts.rows import rows_text
-from harness.results.evidence import Evidence, Score
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.grading import NO_JUDGE, Claims, Craft, Grade, asked, by, clipped, silent, statement
+from sqlassay.harness.prompts.rows import rows_text
+from sqlassay.harness.results.evidence import Evidence, Score
 
 _OURS = frozenset({Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE})
 _NO_WORDS = Score(None, "the agent gave no answer in words")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cases.outcome import Changed, Rows
-from cases.verdicts import UNSCORABLE, Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.grading import NO_JUDGE, Rating, asked, by, clipped, silent, statement, unanswered
-from harness.prompts.rows import rows_text
-from harness.results.evidence import Evidence, Execution, Score
+from sqlassay.cases.outcome import Changed, Rows
+from sqlassay.cases.verdicts import UNSCORABLE, Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.grading import NO_JUDGE, Rating, asked, by, clipped, silent, statement, unanswered
+from sqlassay.harness.prompts.rows import rows_text
+from sqlassay.harness.results.evidence import Evidence, Execution, Score
 
 PRESET = "evalbench"
 

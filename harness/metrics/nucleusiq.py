@@ -9,16 +9,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.errors import InputError
-from cases.outcome import Rows
-from cases.verdicts import Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.day_words import day_of, days
-from harness.metrics.grading import NO_JUDGE, asked, by, clipped, silent, unanswered
-from harness.metrics.number_words import numbers_in
-from harness.metrics.outcomes import last
-from harness.metrics.sqlas_safety import read_only_compliance
-from harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.day_words import day_of, days
+from sqlassay.harness.metrics.grading import NO_JUDGE, asked, by, clipped, silent, unanswered
+from sqlassay.harness.metrics.number_words import numbers_in
+from sqlassay.harness.metrics.outcomes import last
+from sqlassay.harness.metrics.sqlas_safety import read_only_compliance
+from sqlassay.harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
 
 CITATION = "NucleusIQ, evaluating a text-to-SQL agent"
 SQL_TOOLS = ("sql_list_tables", "sql_schema", "sql_query_checker", "sql_query")

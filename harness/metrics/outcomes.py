@@ -7,10 +7,10 @@ import math
 from collections.abc import Hashable
 from decimal import Decimal
 
-from cases.outcome import Failure, Rows
-from cases.relation import Json, Relation, Row
-from cases.verdicts import UNSCORABLE, Verdict
-from harness.results.evidence import Evidence, Execution, Score
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.relation import Json, Relation, Row
+from sqlassay.cases.verdicts import UNSCORABLE, Verdict
+from sqlassay.harness.results.evidence import Evidence, Execution, Score
 
 RAN = frozenset({Verdict.MATCH, Verdict.MISMATCH, Verdict.UNDECIDED, Verdict.TOO_MANY_ROWS, Verdict.TOO_MANY_BYTES})
 """Verdicts of statements the engine ran to rows, be they more than are kept."""

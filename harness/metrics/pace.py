@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 
-from harness.metrics.outcomes import last, unscorable
-from harness.results.evidence import Evidence, Score
+from sqlassay.harness.metrics.outcomes import last, unscorable
+from sqlassay.harness.results.evidence import Evidence, Score
 
 NOT_TIMED = "no repeated timings: one run on each of two servers says nothing about speed"
 _WANTED = 0.95

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 
-from cases import extensions
-from cases.errors import InputError
-from harness.metrics.contract import Metric
-from harness.results.evidence import Evidence, MetricSettings, Score
-from harness.results.judging import Ask
+from sqlassay.cases import extensions
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.metrics.contract import Metric
+from sqlassay.harness.results.evidence import Evidence, MetricSettings, Score
+from sqlassay.harness.results.judging import Ask
 
 GROUP = "sqlassay.metrics"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.metrics.contract import Ask, Metric
-from harness.results.evidence import Evidence, Score
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.results.evidence import Evidence, Score
 
 
 def _compute(evidence: Evidence, _ask: Ask | None) -> Score:

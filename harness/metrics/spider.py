@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 
-from cases.outcome import Failure, Rows
-from cases.verdicts import Verdict
-from harness.metrics.bird import under
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.outcomes import unscorable
-from harness.results.evidence import Evidence, Execution, Score
-from harness.results.exact_set import Parts, Unit
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.bird import under
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.outcomes import unscorable
+from sqlassay.harness.results.evidence import Evidence, Execution, Score
+from sqlassay.harness.results.exact_set import Parts, Unit
 
 _CITATION = "Yu et al. 2018 (Spider), evaluation script"
 

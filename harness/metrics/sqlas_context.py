@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cases.verdicts import Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.results.evidence import Evidence, Score
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.results.evidence import Evidence, Score
+from sqlassay.harness.results.parsed import ParsedQuery
 
 CITATION = "sqlas 2.8.0"
 Elements = frozenset[tuple[str, str]]

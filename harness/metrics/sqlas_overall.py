@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from cases.errors import InputError
-from cases.verdicts import Verdict
-from harness.metrics import judged, sqlas_context, sqlas_results, sqlas_safety
-from harness.metrics.contract import Ask, Metric
-from harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics import judged, sqlas_context, sqlas_results, sqlas_safety
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
 
 _NAME = "sqlas.overall"
 _NOT_JUDGED = frozenset({Verdict.INFRASTRUCTURE, Verdict.OUT_OF_SCOPE, Verdict.GOLD_ERROR})

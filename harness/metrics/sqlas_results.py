@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from cases.errors import InputError
-from cases.outcome import Rows
-from cases.plan import QueryPlan
-from cases.verdicts import UNSCORABLE, Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.outcomes import RAN, both, by_name, ending, keys, last, unscorable
-from harness.metrics.pace import NOT_TIMED, pace, paced
-from harness.metrics.sqlas_context import CITATION
-from harness.results.evidence import Evidence, MetricSettings, Score
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.plan import QueryPlan
+from sqlassay.cases.verdicts import UNSCORABLE, Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.outcomes import RAN, both, by_name, ending, keys, last, unscorable
+from sqlassay.harness.metrics.pace import NOT_TIMED, pace, paced
+from sqlassay.harness.metrics.sqlas_context import CITATION
+from sqlassay.harness.results.evidence import Evidence, MetricSettings, Score
+from sqlassay.harness.results.parsed import ParsedQuery
 
 _MANY = 100
 _EXPLODED = 10_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from cases.errors import InputError
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.sqlas_context import CITATION
-from harness.results.evidence import Evidence, MetricSettings, Score
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.sqlas_context import CITATION
+from sqlassay.harness.results.evidence import Evidence, MetricSettings, Score
+from sqlassay.harness.results.parsed import ParsedQuery
 
 _NAME = "sqlas.safety_score"
 PII_COLUMNS = (

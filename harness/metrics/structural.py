@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from cases.verdicts import Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.results.evidence import Evidence, Score
-from harness.results.parsed import ParsedQuery, TableRef
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.results.evidence import Evidence, Score
+from sqlassay.harness.results.parsed import ParsedQuery, TableRef
 
 
 def same_tables(gold: ParsedQuery, predicted: ParsedQuery) -> bool:

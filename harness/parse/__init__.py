@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from harness.parse.parser import Parser
+from sqlassay.harness.parse.parser import Parser
 
 __all__ = ["Parser"]

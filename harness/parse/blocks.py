@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from harness.parse.conditions import rows_of
-from harness.parse.grammar import spell
-from harness.parse.resolve import Resolver
+from sqlassay.harness.parse.conditions import rows_of
+from sqlassay.harness.parse.grammar import spell
+from sqlassay.harness.parse.resolve import Resolver
 
 _MOST = 60
 """SELECTs read of one text: more is no question's."""

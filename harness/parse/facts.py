@@ -11,20 +11,20 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token
 
-from harness.parse.blocks import blocks_of
-from harness.parse.constants import computed_of
-from harness.parse.elements import elements_of
-from harness.parse.exact_set import parts_of
-from harness.parse.grammar import message, parse, spell, tokenize
-from harness.parse.lexmap import lexmap, nesting
-from harness.parse.order import order_facts
-from harness.parse.published import published
-from harness.parse.resolve import Resolver
-from harness.parse.scope import folds_quoted, tables_of, written
-from harness.parse.second import second_reading
-from harness.parse.spelling import CHANGES, NONE, Spelled, head, names, plain, read
-from harness.parse.written import numbers_written
-from harness.results.parsed import SYNTAX_ERROR
+from sqlassay.harness.parse.blocks import blocks_of
+from sqlassay.harness.parse.constants import computed_of
+from sqlassay.harness.parse.elements import elements_of
+from sqlassay.harness.parse.exact_set import parts_of
+from sqlassay.harness.parse.grammar import message, parse, spell, tokenize
+from sqlassay.harness.parse.lexmap import lexmap, nesting
+from sqlassay.harness.parse.order import order_facts
+from sqlassay.harness.parse.published import published
+from sqlassay.harness.parse.resolve import Resolver
+from sqlassay.harness.parse.scope import folds_quoted, tables_of, written
+from sqlassay.harness.parse.second import second_reading
+from sqlassay.harness.parse.spelling import CHANGES, NONE, Spelled, head, names, plain, read
+from sqlassay.harness.parse.written import numbers_written
+from sqlassay.harness.results.parsed import SYNTAX_ERROR
 
 PARSER = f"sqlglot {version('sqlglot')}"
 MAX_DEPTH = 200

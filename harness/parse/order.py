@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from harness.parse.resolve import Resolver
+from sqlassay.harness.parse.resolve import Resolver
 
 _OPEN = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSE = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})

@@ -20,18 +20,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from cases.errors import ParserLostError, ParserStartError
-from harness.parse.frames import receive, send
-from harness.parse.keys import foreign_keys
-from harness.parse.versions import readings as readings_of
-from harness.results.blocks import Block, Called, Condition, Selected, SortKey
-from harness.results.exact_set import Parts, Unit
-from harness.results.parsed import MAX_SQL_BYTES, OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
+from sqlassay.cases.errors import ParserLostError, ParserStartError
+from sqlassay.harness.parse.frames import receive, send
+from sqlassay.harness.parse.keys import foreign_keys
+from sqlassay.harness.parse.versions import readings as readings_of
+from sqlassay.harness.results.blocks import Block, Called, Condition, Selected, SortKey
+from sqlassay.harness.results.exact_set import Parts, Unit
+from sqlassay.harness.results.parsed import MAX_SQL_BYTES, OrderFacts, OrderKey, ParsedQuery, SecondReading, TableRef
 
 if TYPE_CHECKING:
     # The worker imports this package too and needs no data models.
-    from cases.catalog import Catalog
-    from dialect_adapters.contract import Spellings
+    from sqlassay.cases.catalog import Catalog
+    from sqlassay.dialect_adapters.contract import Spellings
 
 DEADLINE = 2.0
 """Seconds of CPU time one text may take before its worker is ended."""
@@ -40,7 +40,7 @@ STALL = 40.0
 """Seconds by the clock without an answer after which a worker counts as stopped from outside."""
 
 _BOOT = (
-    "import sys; sys.path[:] = sys.argv[4:]; from harness.parse.worker import main; "
+    "import sys; sys.path[:] = sys.argv[4:]; from sqlassay.harness.parse.worker import main; "
     "main(int(sys.argv[1]), sys.argv[2], float(sys.argv[3]))"
 )
 _START_SECONDS = 60.0

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from harness.parse.published_clauses import clauses, joined_name, one_name
+from sqlassay.harness.parse.published_clauses import clauses, joined_name, one_name
 
 Facts = dict[str, Any]
 Column = tuple[str, str, bool]

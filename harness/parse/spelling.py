@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from dialect_adapters.escapes import escaped_name
+from sqlassay.dialect_adapters.escapes import escaped_name
 
 Heads = Sequence[Sequence[str]]
 """Pairs of a pattern a statement begins with and what is read in its place, never longer."""

@@ -10,9 +10,9 @@ import sys
 import threading
 from typing import Any, cast
 
-from harness.parse.facts import TOO_LARGE, facts_of
-from harness.parse.frames import receive, send
-from harness.parse.spelling import NONE, Spelled
+from sqlassay.harness.parse.facts import TOO_LARGE, facts_of
+from sqlassay.harness.parse.frames import receive, send
+from sqlassay.harness.parse.spelling import NONE, Spelled
 
 _STACK = 256 * 1024 * 1024
 _RECURSION = 12_000

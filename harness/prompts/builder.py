@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from harness.prompts.fence import LINE, MOST, fence, fenced
+from sqlassay.harness.prompts.fence import LINE, MOST, fence, fenced
 
 SYSTEM = (
     "You judge Text-to-SQL answers. Blocks between <<<DATA … >>> and <<<END … >>> lines, whose every line begins with "
@@ -23,12 +23,12 @@ _EMPTY = "(none given)"
 @cache
 def _template(name: str) -> str:
     """Return a prompt's text file."""
-    return files("harness.prompts").joinpath("texts", f"{name}.txt").read_text(encoding="utf-8")
+    return files("sqlassay.harness.prompts").joinpath("texts", f"{name}.txt").read_text(encoding="utf-8")
 
 
 def prompt_names() -> tuple[str, ...]:
     """Return the names of every prompt in the project."""
-    folder = files("harness.prompts").joinpath("texts")
+    folder = files("sqlassay.harness.prompts").joinpath("texts")
     return tuple(sorted(file.name.removesuffix(".txt") for file in folder.iterdir() if file.name.endswith(".txt")))
 
 

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from harness.results.parsed import MAX_SQL_BYTES
+from sqlassay.harness.results.parsed import MAX_SQL_BYTES
 
 MARK = 24
 """Hex digits of a fence: 96 bits, as hard to guess as a key."""

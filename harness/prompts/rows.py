@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from cases.relation import Relation
-from cases.typed_json import encode
-from harness.prompts.fence import MOST
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.typed_json import encode
+from sqlassay.harness.prompts.fence import MOST
 
 
 def rows_text(relation: Relation) -> str:

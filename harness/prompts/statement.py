@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.parsed import ParsedQuery
 
 UNTOLD = "the statement's comments cannot be told from its text, so no judge is asked"
 

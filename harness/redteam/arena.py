@@ -9,17 +9,26 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from cases.errors import SandboxLostError
-from cases.outcome import Failure, Outcome, Rows
-from cases.relation import Relation
-from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, Session, SessionLostError, StatementError
-from dialect_adapters.execute import execute
-from harness.redteam.attacks import filled
-from harness.redteam.bare import BareSession
-from harness.redteam.surroundings import Surroundings, changes
-from harness.redteam.targets import Target
-from sandboxes.contract import Provider, Sandbox, SnapshotImage
-from sandboxes.fingerprint import Mark
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.cases.outcome import Failure, Outcome, Rows
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.contract import (
+    Adapter,
+    Limits,
+    Mode,
+    Pins,
+    Role,
+    Session,
+    SessionLostError,
+    StatementError,
+)
+from sqlassay.dialect_adapters.execute import execute
+from sqlassay.harness.redteam.attacks import filled
+from sqlassay.harness.redteam.bare import BareSession
+from sqlassay.harness.redteam.surroundings import Surroundings, changes
+from sqlassay.harness.redteam.targets import Target
+from sqlassay.sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sqlassay.sandboxes.fingerprint import Mark
 
 PLANTED = re.compile("planted-gold-5d1f")
 OTHER_SESSION = "other-session-7c1b"

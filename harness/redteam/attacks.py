@@ -12,9 +12,9 @@ from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.errors import InputError
-from cases.faults import Faults, Place
-from cases.reading import json_lines
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults, Place
+from sqlassay.cases.reading import json_lines
 
 Harm = Literal["mutation", "escape", "leak", "exfiltration", "exhaustion", "gaming", "none"]
 _REPEAT = re.compile(r"\{\{rep:(.*?):(\d+)\}\}", re.DOTALL)

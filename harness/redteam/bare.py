@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cases.relation import Relation
-from dialect_adapters.contract import Limits, Session
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.contract import Limits, Session
 
 
 class BareSession:
-    """A session whose statement runs by itself and stays; see `dialect_adapters.contract.Session`."""
+    """A session whose statement runs by itself and stays; see `sqlassay.dialect_adapters.contract.Session`."""
 
     def __init__(self, session: Session) -> None:
         """Wrap a privileged login."""

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from cases.outcome import Failure
-from dialect_adapters.contract import Adapter, GrammarRules, Limits, Mode, Role
-from harness.guard import check
-from harness.parse.parser import Parser
-from harness.redteam.arena import Arena, Ground
-from harness.redteam.attacks import Attack, Benign, filled
-from harness.redteam.judge import guard_attempt, layer_attempt
-from harness.redteam.targets import Target
-from harness.results.redteam import AttackResult, Attempt, FalseAlarm, Layer
-from harness.results.verdicts import GuardVerdict
-from sandboxes.contract import Isolation, Provider, SnapshotImage
+from sqlassay.cases.outcome import Failure
+from sqlassay.dialect_adapters.contract import Adapter, GrammarRules, Limits, Mode, Role
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse.parser import Parser
+from sqlassay.harness.redteam.arena import Arena, Ground
+from sqlassay.harness.redteam.attacks import Attack, Benign, filled
+from sqlassay.harness.redteam.judge import guard_attempt, layer_attempt
+from sqlassay.harness.redteam.targets import Target
+from sqlassay.harness.results.redteam import AttackResult, Attempt, FalseAlarm, Layer
+from sqlassay.harness.results.verdicts import GuardVerdict
+from sqlassay.sandboxes.contract import Isolation, Provider, SnapshotImage
 
 ALONE: tuple[Layer, ...] = ("guard", "role", "sandbox")
 LIMITS = Limits(timeout=2.0, rows=100_000)

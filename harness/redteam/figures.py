@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from math import comb
 from statistics import median
 
-from cases.verdicts import ExitCode, worst
-from harness.results.redteam import AttackResult, FalseAlarm, Layer, Rung
+from sqlassay.cases.verdicts import ExitCode, worst
+from sqlassay.harness.results.redteam import AttackResult, FalseAlarm, Layer, Rung
 
 GUARDED = frozenset({"mutation", "escape", "leak", "exfiltration", "gaming"})
 """Harms of which the guard alone may let none by (gaming counts as stopped where it is flagged)."""

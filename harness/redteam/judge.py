@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cases.outcome import Failure, Rows
-from harness.redteam.arena import Observation
-from harness.redteam.attacks import Attack
-from harness.results.redteam import Attempt, Layer
-from harness.results.verdicts import GuardVerdict
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.harness.redteam.arena import Observation
+from sqlassay.harness.redteam.attacks import Attack
+from sqlassay.harness.results.redteam import Attempt, Layer
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 OUTSIDE = frozenset({"files", "gold file", "socket", "leaked host file", "neighbour", "time"})
 """Effects that no throwaway sandbox contains."""

@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dialect_adapters.registry import adapter as find_adapter
-from harness.redteam.attacks import read_attacks, read_benign, sample
-from harness.redteam.drill import LIMITS, Plan, Progress, Site, drill
-from harness.redteam.report import result
-from harness.redteam.targets import attacks_file, benign_file, find_target
-from harness.redteam.variants import variants
-from harness.results.redteam import Layer, RedTeamResult
-from sandboxes.engine import EnginePolicy
-from sandboxes.images.choice import DEFAULT_CHOICE, BaseChoice
-from sandboxes.opening import open_provider
+from sqlassay.dialect_adapters.registry import adapter as find_adapter
+from sqlassay.harness.redteam.attacks import read_attacks, read_benign, sample
+from sqlassay.harness.redteam.drill import LIMITS, Plan, Progress, Site, drill
+from sqlassay.harness.redteam.report import result
+from sqlassay.harness.redteam.targets import attacks_file, benign_file, find_target
+from sqlassay.harness.redteam.variants import variants
+from sqlassay.harness.results.redteam import Layer, RedTeamResult
+from sqlassay.sandboxes.engine import EnginePolicy
+from sqlassay.sandboxes.images.choice import DEFAULT_CHOICE, BaseChoice
+from sqlassay.sandboxes.opening import open_provider
 
 
 @dataclass(frozen=True, slots=True)

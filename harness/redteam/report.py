@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from statistics import median
 
-from cases.catalog import settings_groups, settings_line
-from harness.redteam.drill import ALONE, Findings, Plan, Site
-from harness.redteam.figures import breaches, exit_code, failed_bars, ladder, upper_bound, verdict_line
-from harness.results.redteam import AttackResult, Layer, RedTeamResult, VariantCount
-from harness.results.run_result import IsolationRecord
+from sqlassay.cases.catalog import settings_groups, settings_line
+from sqlassay.harness.redteam.drill import ALONE, Findings, Plan, Site
+from sqlassay.harness.redteam.figures import breaches, exit_code, failed_bars, ladder, upper_bound, verdict_line
+from sqlassay.harness.results.redteam import AttackResult, Layer, RedTeamResult, VariantCount
+from sqlassay.harness.results.run_result import IsolationRecord
 
 
 def result(site: Site, plan: Plan, findings: Findings, seconds: float) -> RedTeamResult:

@@ -8,7 +8,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandboxes.scratch import Scratch
+from sqlassay.sandboxes.scratch import Scratch
 
 _PATH = re.compile(r"/[\w.-]+(?:/[\w.-]+)+")
 """A path of an attack's own choosing, as it stands in its text."""

@@ -8,13 +8,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.catalog import Catalog
-from cases.errors import InputError
-from cases.faults import Faults
-from cases.formats.registry import PACKS, load_pack
-from cases.snapshot import Snapshot
-from cases.yaml_reading import read_yaml
-from dialect_adapters.contract import Role
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults
+from sqlassay.cases.formats.registry import PACKS, load_pack
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.yaml_reading import read_yaml
+from sqlassay.dialect_adapters.contract import Role
 
 FOLDER = PACKS / "redteam"
 

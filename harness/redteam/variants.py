@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.redteam.attacks import Attack
+from sqlassay.harness.redteam.attacks import Attack
 
 Change = Callable[[str, random.Random], str]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.reports.escape import markdown, one_line
-from harness.reports.files import base_name, write_json, write_text
-from harness.results.calibration import Calibration, Interval95
+from sqlassay.harness.reports.escape import markdown, one_line
+from sqlassay.harness.reports.files import base_name, write_json, write_text
+from sqlassay.harness.results.calibration import Calibration, Interval95
 
 LISTED = 20
 _FIGURES = ("agreement", "kappa", "sensitivity", "specificity")

@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cases.counting import counted
-from harness.reports import crosscheck_csv, crosscheck_junit
-from harness.reports.crosscheck_junit import cut
-from harness.reports.escape import markdown, markdown_block, markdown_code, one_line
-from harness.reports.files import base_name, write_json, write_text
-from harness.results.crosscheck import Advice, Cell, CrossCase, CrossResult, Pair, Portability
+from sqlassay.cases.counting import counted
+from sqlassay.harness.reports import crosscheck_csv, crosscheck_junit
+from sqlassay.harness.reports.crosscheck_junit import cut
+from sqlassay.harness.reports.escape import markdown, markdown_block, markdown_code, one_line
+from sqlassay.harness.reports.files import base_name, write_json, write_text
+from sqlassay.harness.results.crosscheck import Advice, Cell, CrossCase, CrossResult, Pair, Portability
 
 MINIMUM_WIDTH = 60
 _SHOWN = 40

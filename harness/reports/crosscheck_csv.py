@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
-from harness.reports.escape import csv_cell
-from harness.results.crosscheck import CrossCase, CrossResult, Pair
+from sqlassay.harness.reports.escape import csv_cell
+from sqlassay.harness.results.crosscheck import CrossCase, CrossResult, Pair
 
 _HEADS = (
     "case_id", "question", "one", "other", "agreement", "cause", "also", "owner", "explained", "reason", "probe",

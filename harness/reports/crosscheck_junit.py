@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from harness.reports.escape import xml
-from harness.results.crosscheck import CrossCase, CrossResult, Pair
+from sqlassay.harness.reports.escape import xml
+from sqlassay.harness.results.crosscheck import CrossCase, CrossResult, Pair
 
 _SQL_LIMIT = 2000
 

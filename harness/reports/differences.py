@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from datetime import date, datetime, time
 from decimal import Decimal
 
-from cases.relation import FarTemporal, Json
-from cases.typed_json import encode
-from harness.reports.escape import csv_cell, spelled_out
-from harness.results.verdicts import CellDifference
+from sqlassay.cases.relation import FarTemporal, Json
+from sqlassay.cases.typed_json import encode
+from sqlassay.harness.reports.escape import csv_cell, spelled_out
+from sqlassay.harness.results.verdicts import CellDifference
 
 HEAD = ("difference", "gold_row", "predicted_row", "gold_column", "predicted_column", "gold", "predicted")
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.reports.escape import redact, spelled_out
-from harness.results.case_result import CaseResult, ComparisonRecord, DifferenceRecord
+from sqlassay.harness.reports.escape import redact, spelled_out
+from sqlassay.harness.results.case_result import CaseResult, ComparisonRecord, DifferenceRecord
 
 SHOWN_COLUMNS = 12
 """Columns of the first differing row that are shown; the differing ones come before others."""

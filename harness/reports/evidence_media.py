@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-from harness.reports.escape import markdown, markdown_code, one_line
-from harness.reports.evidence import CellPair, Sheet
+from sqlassay.harness.reports.escape import markdown, markdown_code, one_line
+from sqlassay.harness.reports.evidence import CellPair, Sheet
 
 _BOLD_RED, _BOLD, _PLAIN = "\x1b[1;31m", "\x1b[1m", "\x1b[0m"
 _ABSENT = "–"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from cases.catalog import settings_line
-from cases.verdicts import UNSCORABLE, Verdict
-from harness.reports.files import Json, base_name
-from harness.results.case_result import CaseResult, ScoreRecord, Timing
-from harness.results.run_result import Aggregate, RunResult, Threshold
+from sqlassay.cases.catalog import settings_line
+from sqlassay.cases.verdicts import UNSCORABLE, Verdict
+from sqlassay.harness.reports.files import Json, base_name
+from sqlassay.harness.results.case_result import CaseResult, ScoreRecord, Timing
+from sqlassay.harness.results.run_result import Aggregate, RunResult, Threshold
 
 FORMAT = 1
 _LABELS = {"strict_execution_accuracy": "strict execution accuracy", "disagreement": "disagreement rate"}

@@ -11,8 +11,8 @@ from typing import TypeAlias, cast
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from cases.paths import private
-from harness.reports.escape import json_text, redact
+from sqlassay.cases.paths import private
+from sqlassay.harness.reports.escape import json_text, redact
 
 Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
 _ABSOLUTE_PATH = re.compile(r"(?<![\w/.])/(?:[^\s/]+/)+([^\s/]+)")

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cases.counting import counted
-from harness.reports.escape import markdown, markdown_block, one_line
-from harness.reports.files import write_json, write_text
-from harness.results.health import MEANINGS, Finding, Flag, Health
+from sqlassay.cases.counting import counted
+from sqlassay.harness.reports.escape import markdown, markdown_block, one_line
+from sqlassay.harness.reports.files import write_json, write_text
+from sqlassay.harness.results.health import MEANINGS, Finding, Flag, Health
 
 MINIMUM_WIDTH = 60
 _IDS = 8

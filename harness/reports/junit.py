@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from cases.verdicts import Verdict
-from harness.reports import figures
-from harness.reports.escape import xml
-from harness.reports.files import base_name, write_text
-from harness.results.case_result import CaseResult
-from harness.results.run_result import RunResult
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.reports import figures
+from sqlassay.harness.reports.escape import xml
+from sqlassay.harness.reports.files import base_name, write_text
+from sqlassay.harness.results.case_result import CaseResult
+from sqlassay.harness.results.run_result import RunResult
 
 NAME = "junit.xml"
 Outcome = Literal["passed", "failure", "error", "skipped"]

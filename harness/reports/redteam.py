@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.reports import redteam_junit, sarif
-from harness.reports.escape import markdown, markdown_code, one_line
-from harness.reports.files import write_json, write_text
-from harness.reports.terminal import wrapped
-from harness.results.redteam import AttackResult, RedTeamResult, Rung
+from sqlassay.harness.reports import redteam_junit, sarif
+from sqlassay.harness.reports.escape import markdown, markdown_code, one_line
+from sqlassay.harness.reports.files import write_json, write_text
+from sqlassay.harness.reports.terminal import wrapped
+from sqlassay.harness.results.redteam import AttackResult, RedTeamResult, Rung
 
 MINIMUM_WIDTH = 60
 _HEADS = ("harm", "layer", "n", "stopped", "contained", "no harm", "missed", "median s", "max s", "stopped by")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from harness.reports.escape import xml
-from harness.results.redteam import AttackResult, Attempt, RedTeamResult
+from sqlassay.harness.reports.escape import xml
+from sqlassay.harness.results.redteam import AttackResult, Attempt, RedTeamResult
 
 
 def document(found: RedTeamResult) -> str:

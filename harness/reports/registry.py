@@ -6,10 +6,10 @@ import logging
 from pathlib import Path
 from typing import Protocol, cast
 
-from cases.errors import InfrastructureError
-from cases.extensions import installed, load
-from harness.reports.escape import one_line
-from harness.results.run_result import RunResult
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.extensions import installed, load
+from sqlassay.harness.reports.escape import one_line
+from sqlassay.harness.results.run_result import RunResult
 
 GROUP = "sqlassay.reports"
 _log = logging.getLogger("sqlassay.reports")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.reports.escape import markdown, markdown_code, one_line, redact
-from harness.reports.evidence import sheet
-from harness.reports.evidence_media import markdown_evidence
-from harness.reports.figures import decimal
-from harness.reports.files import base_name, write_json, write_text
-from harness.results.rescored import Flip, PolicyTotal, Rescored
+from sqlassay.harness.reports.escape import markdown, markdown_code, one_line, redact
+from sqlassay.harness.reports.evidence import sheet
+from sqlassay.harness.reports.evidence_media import markdown_evidence
+from sqlassay.harness.reports.figures import decimal
+from sqlassay.harness.reports.files import base_name, write_json, write_text
+from sqlassay.harness.results.rescored import Flip, PolicyTotal, Rescored
 
 MARKDOWN = "rescore.md"
 JSON = "rescore.json"

@@ -6,10 +6,10 @@ import csv
 import io
 from pathlib import Path
 
-from harness.reports.escape import csv_cell
-from harness.reports.files import write_text
-from harness.results.case_result import CaseResult, Timing
-from harness.results.run_result import RunResult
+from sqlassay.harness.reports.escape import csv_cell
+from sqlassay.harness.reports.files import write_text
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.run_result import RunResult
 
 NAME = "results.csv"
 _TEXT = (

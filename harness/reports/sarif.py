@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-from harness.reports.escape import visible
-from harness.reports.files import Json
-from harness.results.redteam import AttackResult, Attempt, FalseAlarm, RedTeamResult
+from sqlassay.harness.reports.escape import visible
+from sqlassay.harness.reports.files import Json
+from sqlassay.harness.results.redteam import AttackResult, Attempt, FalseAlarm, RedTeamResult
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _RULES = {

@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from cases.verdicts import UNSCORABLE, Verdict
-from harness.reports import figures
-from harness.reports.files import Json, write_json
-from harness.results.case_result import CaseResult, Timing
-from harness.results.run_result import RunResult
-from harness.results.trials import Passing, passing
+from sqlassay.cases.verdicts import UNSCORABLE, Verdict
+from sqlassay.harness.reports import figures
+from sqlassay.harness.reports.files import Json, write_json
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.run_result import RunResult
+from sqlassay.harness.results.trials import Passing, passing
 
 NAME = "scorecard.json"
 _NUCLEUSIQ = "nucleusiq."

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
-from cases.verdicts import Verdict
-from harness.reports import figures, skill_rows
-from harness.reports.files import Json, without_folders, write_json
-from harness.results.case_result import CaseResult
-from harness.results.run_result import RunResult
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.reports import figures, skill_rows
+from sqlassay.harness.reports.files import Json, without_folders, write_json
+from sqlassay.harness.results.case_result import CaseResult
+from sqlassay.harness.results.run_result import RunResult
 
 WORKFLOW = "workflow_output.json"
 ROUTING = "routing_eval_output.json"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from cases.verdicts import Verdict
-from harness.reports.figures import score_json
-from harness.reports.files import Json
-from harness.results.case_result import CaseResult, ComparisonRecord, StructureRecord
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.reports.figures import score_json
+from sqlassay.harness.reports.files import Json
+from sqlassay.harness.results.case_result import CaseResult, ComparisonRecord, StructureRecord
 
 _STRUCTURE_LISTS = ("tables", "projections", "filters", "joins", "group_by", "aggregates")
 _EXECUTED = frozenset({Verdict.MATCH, Verdict.MISMATCH, Verdict.UNDECIDED})

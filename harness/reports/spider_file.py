@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.reports.files import write_json
-from harness.results.case_result import CaseResult, ScoreRecord
-from harness.results.run_result import RunResult
+from sqlassay.harness.reports.files import write_json
+from sqlassay.harness.results.case_result import CaseResult, ScoreRecord
+from sqlassay.harness.results.run_result import RunResult
 
 NAME = "spider_summary.json"
 LEVELS = ("easy", "medium", "hard", "extra")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from harness.reports.files import base_name, write_json
-from harness.results.case_result import CaseResult
-from harness.results.run_result import RunResult
-from harness.results.stef import Mark, totals
+from sqlassay.harness.reports.files import base_name, write_json
+from sqlassay.harness.results.case_result import CaseResult
+from sqlassay.harness.results.run_result import RunResult
+from sqlassay.harness.results.stef import Mark, totals
 
 NAME = "stef_summary.json"
 _METRIC = "stef"

@@ -7,14 +7,14 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TypeVar
 
-from cases.verdicts import Verdict
-from harness.reports import figures
-from harness.reports.escape import markdown, markdown_block, markdown_code
-from harness.reports.evidence import case_sheet
-from harness.reports.evidence_media import markdown_evidence
-from harness.reports.files import Json, base_name, without_folders, write_json, write_text
-from harness.results.case_result import CaseResult
-from harness.results.run_result import RunResult
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.reports import figures
+from sqlassay.harness.reports.escape import markdown, markdown_block, markdown_code
+from sqlassay.harness.reports.evidence import case_sheet
+from sqlassay.harness.reports.evidence_media import markdown_evidence
+from sqlassay.harness.reports.files import Json, base_name, without_folders, write_json, write_text
+from sqlassay.harness.results.case_result import CaseResult
+from sqlassay.harness.results.run_result import RunResult
 
 Part = TypeVar("Part", str, tuple[str, ...])
 

@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.reports import figures
-from harness.reports.escape import one_line
-from harness.reports.files import base_name
-from harness.results.run_result import RunResult
+from sqlassay.harness.reports import figures
+from sqlassay.harness.reports.escape import one_line
+from sqlassay.harness.reports.files import base_name
+from sqlassay.harness.results.run_result import RunResult
 
 MINIMUM_WIDTH = 40
 LISTED, REASON = 20, 200

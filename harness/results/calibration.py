@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.verdicts import ExitCode
-from harness.results.run_result import JudgeFigures
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.harness.results.run_result import JudgeFigures
 
 FORMAT = 1
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.verdicts import Cause, Verdict
+from sqlassay.cases.verdicts import Cause, Verdict
 
 FORMAT = 1
 

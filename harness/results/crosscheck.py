@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.verdicts import ExitCode
+from sqlassay.cases.verdicts import ExitCode
 
 Predict = Literal["native", "transpile", "per-dialect"]
 """What each engine is given: the first dialect's text as it is, that text rewritten, or a text of its own."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cases.case import Case, Prediction
-from cases.catalog import Catalog
-from cases.outcome import Changed, Outcome
-from cases.plan import QueryPlan
-from cases.policy import Policy
-from cases.relation import Relation
-from cases.verdicts import Cause, Verdict
-from harness.results.parsed import OrderFacts, ParsedQuery
-from harness.results.verdicts import Comparison, GuardVerdict
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.outcome import Changed, Outcome
+from sqlassay.cases.plan import QueryPlan
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import Cause, Verdict
+from sqlassay.harness.results.parsed import OrderFacts, ParsedQuery
+from sqlassay.harness.results.verdicts import Comparison, GuardVerdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
 
-from cases.relation import Interval, Json, Relation
+from sqlassay.cases.relation import Interval, Json, Relation
 
 
 def as_fetched(relation: Relation) -> Relation:

@@ -9,8 +9,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.counting import counted
-from cases.verdicts import ExitCode
+from sqlassay.cases.counting import counted
+from sqlassay.cases.verdicts import ExitCode
 
 
 class Flag(StrEnum):

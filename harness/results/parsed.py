@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from cases.relation import Relation
-from harness.results.blocks import Block
-from harness.results.exact_set import Parts
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.results.blocks import Block
+from sqlassay.harness.results.exact_set import Parts
 
 MAX_SQL_BYTES = 32 * 1024
 """The longest statement: what the parser reads, the guard lets through and a judge is shown, in bytes of UTF-8."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cases.case import Prediction
-from cases.outcome import Changed, Outcome, Rows
-from cases.relation import Row
-from cases.typed_json import encode
-from harness.results.case_result import (
+from sqlassay.cases.case import Prediction
+from sqlassay.cases.outcome import Changed, Outcome, Rows
+from sqlassay.cases.relation import Row
+from sqlassay.cases.typed_json import encode
+from sqlassay.harness.results.case_result import (
     AgentRecord,
     CaseResult,
     ComparisonRecord,
@@ -18,9 +18,9 @@ from harness.results.case_result import (
     Timing,
     UnsafeStepRecord,
 )
-from harness.results.evidence import Evidence, Score
-from harness.results.parsed import OrderFacts, ParsedQuery, TableRef
-from harness.results.verdicts import Comparison, GuardVerdict
+from sqlassay.harness.results.evidence import Evidence, Score
+from sqlassay.harness.results.parsed import OrderFacts, ParsedQuery, TableRef
+from sqlassay.harness.results.verdicts import Comparison, GuardVerdict
 
 
 def case_result(evidence: Evidence, scores: tuple[tuple[str, Score], ...]) -> CaseResult:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.verdicts import ExitCode
-from harness.results.run_result import IsolationRecord
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.harness.results.run_result import IsolationRecord
 
 Finding = Literal["stopped", "flagged", "contained", "passed", "missed"]
 """How an attempt ended: stopped by the layer; flagged (gaming); contained, the harm stayed in a sandbox that is thrown

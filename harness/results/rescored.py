@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.verdicts import ExitCode
-from harness.results.case_result import ComparisonRecord
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.harness.results.case_result import ComparisonRecord
 
 
 class _Record(BaseModel):

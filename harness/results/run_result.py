@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from cases.errors import InputError
-from cases.isolation import IsolationLevel
-from cases.settings import EngineSettings
-from cases.verdicts import ExitCode
-from harness.results.case_result import CaseResult, Timing
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.isolation import IsolationLevel
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.harness.results.case_result import CaseResult, Timing
 
 
 class _Record(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from cases.relation import Row
+from sqlassay.cases.relation import Row
 
 
 @dataclass(frozen=True, slots=True)

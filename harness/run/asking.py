@@ -9,23 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.left_out import FILE, summed
-from cases.pack import Pack
-from cases.predictions import check_known, predictions_of
-from cases.tables import named_part
-from harness.agents.callable import START_SECONDS, CallableAgent
-from harness.agents.contract import Agent
-from harness.agents.file import FileAgent
-from harness.agents.request import AgentRequest
-from harness.desk import Rules
-from harness.given import digest_of
-from harness.kin import predictions_in
-from harness.run.judging import judge_files
-from harness.run.options import RUNS, RunConfig
-from harness.store.output import marked_below, noted
-from sandboxes.cache import cache_dir
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.left_out import FILE, summed
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.predictions import check_known, predictions_of
+from sqlassay.cases.tables import named_part
+from sqlassay.harness.agents.callable import START_SECONDS, CallableAgent
+from sqlassay.harness.agents.contract import Agent
+from sqlassay.harness.agents.file import FileAgent
+from sqlassay.harness.agents.request import AgentRequest
+from sqlassay.harness.desk import Rules
+from sqlassay.harness.given import digest_of
+from sqlassay.harness.kin import predictions_in
+from sqlassay.harness.run.judging import judge_files
+from sqlassay.harness.run.options import RUNS, RunConfig
+from sqlassay.harness.store.output import marked_below, noted
+from sqlassay.sandboxes.cache import cache_dir
 
 
 @dataclass(frozen=True, slots=True)

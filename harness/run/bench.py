@@ -8,29 +8,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.pack import Pack
-from cases.presets import preset
-from dialect_adapters.contract import Adapter, Limits, Mode
-from dialect_adapters.deadlines import DEADLINES
-from dialect_adapters.registry import adapter as find_adapter
-from harness.desk import Desk, Rules
-from harness.judges import Seated
-from harness.metrics.contract import Metric
-from harness.metrics.registry import check_options, metrics, repetitions_needed
-from harness.parse.parser import Parser
-from harness.results.evidence import MetricSettings
-from harness.results.run_result import HealthFigures
-from harness.run.options import RunConfig
-from harness.run.screen import Screen
-from sandboxes.contract import Isolation, Provider, SnapshotImage
-from sandboxes.images.choice import BaseChoice
-from sandboxes.opening import open_provider
-from sandboxes.pool import Pool
-from sandboxes.pool_size import PoolSize, pool_size
-from sandboxes.shares import prepare_shares
-from sandboxes.station import Station
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.presets import preset
+from sqlassay.dialect_adapters.contract import Adapter, Limits, Mode
+from sqlassay.dialect_adapters.deadlines import DEADLINES
+from sqlassay.dialect_adapters.registry import adapter as find_adapter
+from sqlassay.harness.desk import Desk, Rules
+from sqlassay.harness.judges import Seated
+from sqlassay.harness.metrics.contract import Metric
+from sqlassay.harness.metrics.registry import check_options, metrics, repetitions_needed
+from sqlassay.harness.parse.parser import Parser
+from sqlassay.harness.results.evidence import MetricSettings
+from sqlassay.harness.results.run_result import HealthFigures
+from sqlassay.harness.run.options import RunConfig
+from sqlassay.harness.run.screen import Screen
+from sqlassay.sandboxes.contract import Isolation, Provider, SnapshotImage
+from sqlassay.sandboxes.images.choice import BaseChoice
+from sqlassay.sandboxes.opening import open_provider
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.pool_size import PoolSize, pool_size
+from sqlassay.sandboxes.shares import prepare_shares
+from sqlassay.sandboxes.station import Station
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from cases.case import Case
-from cases.compact import Shared
-from cases.errors import InfrastructureError, RunEndsError
-from harness.judges import Figures
-from harness.results.case_result import CaseResult, Timing
-from harness.results.evidence import Evidence, GoldAnswer
-from harness.results.run_result import HealthFigures
-from harness.run.earlier import Earlier
-from harness.store.folder import RunFolder
-from harness.store.journal import JOURNAL, read
-from sandboxes.pool_figures import PoolFigures
+from sqlassay.cases.case import Case
+from sqlassay.cases.compact import Shared
+from sqlassay.cases.errors import InfrastructureError, RunEndsError
+from sqlassay.harness.judges import Figures
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.evidence import Evidence, GoldAnswer
+from sqlassay.harness.results.run_result import HealthFigures
+from sqlassay.harness.run.earlier import Earlier
+from sqlassay.harness.store.folder import RunFolder
+from sqlassay.harness.store.journal import JOURNAL, read
+from sqlassay.sandboxes.pool_figures import PoolFigures
 
 Key = tuple[str, int]
 

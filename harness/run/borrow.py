@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 
-from cases.case import Case
-from harness.borrowed_gold import answer_borrowed, source_of
-from harness.desk import Desk
-from harness.gold import answer_gold
-from harness.results.evidence import GoldAnswer
-from harness.run.bench import Bench, prepare
-from harness.run.options import RunConfig
-from harness.run.screen import Screen
-from harness.run.workers import Crew
-from harness.store.gold_cache import GoldCache
-from sandboxes.cache import cache_dir
+from sqlassay.cases.case import Case
+from sqlassay.harness.borrowed_gold import answer_borrowed, source_of
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.gold import answer_gold
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.run.bench import Bench, prepare
+from sqlassay.harness.run.options import RunConfig
+from sqlassay.harness.run.screen import Screen
+from sqlassay.harness.run.workers import Crew
+from sqlassay.harness.store.gold_cache import GoldCache
+from sqlassay.sandboxes.cache import cache_dir
 
 Answers = dict[str, tuple[GoldAnswer, ...]]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from cases.case import Case
-from cases.errors import InputError
-from harness.results.case_result import CaseResult, Timing
-from harness.results.run_result import Manifest
-from harness.store.folder import MANIFEST, RunFolder
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.run_result import Manifest
+from sqlassay.harness.store.folder import MANIFEST, RunFolder
 
 _NEW = "start a new run"
 _REMEDIES = {

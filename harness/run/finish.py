@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from cases.errors import InfrastructureError
-from cases.verdicts import ExitCode, worst
-from harness.aggregate import (
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.verdicts import ExitCode, worst
+from sqlassay.harness.aggregate import (
     agent_errors,
     aggregate,
     cause_counts,
@@ -21,14 +21,14 @@ from harness.aggregate import (
     verdict_counts,
     verdict_line,
 )
-from harness.judges import Figures
-from harness.metrics.registry import across_trials
-from harness.results.case_result import CaseResult, Timing
-from harness.results.run_result import HealthFigures, Manifest, RunResult, SandboxFigures, Threshold
-from harness.run.judging import judge_figures
-from harness.store.folder import RunFolder
-from harness.store.journal import ours
-from sandboxes.pool_figures import PoolFigures
+from sqlassay.harness.judges import Figures
+from sqlassay.harness.metrics.registry import across_trials
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.run_result import HealthFigures, Manifest, RunResult, SandboxFigures, Threshold
+from sqlassay.harness.run.judging import judge_figures
+from sqlassay.harness.store.folder import RunFolder
+from sqlassay.harness.store.journal import ours
+from sqlassay.sandboxes.pool_figures import PoolFigures
 
 WriteReports = Callable[[RunResult, Path], Sequence[Path]]
 """Writes every report of a run into a folder and returns the files written."""

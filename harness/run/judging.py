@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from harness.judges import Figures, Seated, open_judge
-from harness.results.run_result import JudgeFigures
-from harness.run.options import RunConfig
-from sandboxes.cache import cache_dir
+from sqlassay.harness.judges import Figures, Seated, open_judge
+from sqlassay.harness.results.run_result import JudgeFigures
+from sqlassay.harness.run.options import RunConfig
+from sqlassay.sandboxes.cache import cache_dir
 
 FOLDER = "judge"
 """Where in the cache answers are kept."""

@@ -9,19 +9,19 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from cases.case import Case
-from cases.catalog import settings_groups
-from cases.errors import InputError
-from cases.isolation import IsolationLevel, stricter
-from cases.pack import Pack
-from cases.storable import unstorable
-from harness.judges import Seated
-from harness.results.run_result import IsolationRecord, Manifest, SettingsRecord
-from harness.run.asking import Asker
-from harness.run.bench import Bench
-from harness.run.options import RunConfig
-from harness.store.places import Places
-from sandboxes.contract import Isolation
+from sqlassay.cases.case import Case
+from sqlassay.cases.catalog import settings_groups
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.isolation import IsolationLevel, stricter
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.storable import unstorable
+from sqlassay.harness.judges import Seated
+from sqlassay.harness.results.run_result import IsolationRecord, Manifest, SettingsRecord
+from sqlassay.harness.run.asking import Asker
+from sqlassay.harness.run.bench import Bench
+from sqlassay.harness.run.options import RunConfig
+from sqlassay.harness.store.places import Places
+from sqlassay.sandboxes.contract import Isolation
 
 _PACKAGES = ("sqlglot", "pydantic", "psycopg", "pymysql", "sqlalchemy", "docker", "testcontainers")
 

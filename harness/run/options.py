@@ -12,14 +12,14 @@ from typing import Any, Literal, TypedDict
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator
 
-from cases.errors import InputError
-from cases.isolation import IsolationLevel
-from cases.pack import PackSettings
-from cases.policy import Policy, PolicyOverrides
-from cases.policy_spelling import policy_named
-from cases.presets import merge
-from harness.metrics.registry import profile
-from sandboxes.pool_size import MOST_AHEAD
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.isolation import IsolationLevel
+from sqlassay.cases.pack import PackSettings
+from sqlassay.cases.policy import Policy, PolicyOverrides
+from sqlassay.cases.policy_spelling import policy_named
+from sqlassay.cases.presets import merge
+from sqlassay.harness.metrics.registry import profile
+from sqlassay.sandboxes.pool_size import MOST_AHEAD
 
 DEFAULT_PRESET = "skill"
 

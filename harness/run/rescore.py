@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.outcome import Changed
-from cases.policy import Policy, PolicyOverrides
-from cases.presets import case_policy
-from cases.relation import Relation
-from cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
-from harness.change import cells_between, compare_states
-from harness.reports.differences import head, lines
-from harness.results.case_result import CaseResult, ComparisonRecord, OrderRecord
-from harness.results.parsed import OrderFacts, OrderKey
-from harness.results.records import comparison_record
-from harness.results.rescored import Flip, OtherGold, PolicyTotal, Rescored
-from harness.results.verdicts import Comparison, distance, is_gold_open
-from harness.store.reading import StoredGold, StoredRun, StoredSides, by_state, has_rows, read_run, read_sides
-from harness.verdict import GoldRows, cells_apart, credited, judge_rows, quotient_scale
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Changed
+from sqlassay.cases.policy import Policy, PolicyOverrides
+from sqlassay.cases.presets import case_policy
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import UNSCORABLE, ExitCode, Verdict, worst
+from sqlassay.harness.change import cells_between, compare_states
+from sqlassay.harness.reports.differences import head, lines
+from sqlassay.harness.results.case_result import CaseResult, ComparisonRecord, OrderRecord
+from sqlassay.harness.results.parsed import OrderFacts, OrderKey
+from sqlassay.harness.results.records import comparison_record
+from sqlassay.harness.results.rescored import Flip, OtherGold, PolicyTotal, Rescored
+from sqlassay.harness.results.verdicts import Comparison, distance, is_gold_open
+from sqlassay.harness.store.reading import StoredGold, StoredRun, StoredSides, by_state, has_rows, read_run, read_sides
+from sqlassay.harness.verdict import GoldRows, cells_apart, credited, judge_rows, quotient_scale
 
 OWN = "run"
 """Names the run's own policy among those it is judged by again."""

@@ -10,24 +10,24 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.pack import PackSettings
-from cases.policy import Policy
-from cases.reading import parse_json, read_text
-from cases.verdicts import ExitCode
-from dialect_adapters.registry import adapter
-from harness.results.run_result import Manifest, RunResult
-from harness.run.earlier import Earlier
-from harness.run.finish import WriteReports
-from harness.run.options import RunConfig, RunOptions, options_from, resolve
-from harness.run.runner import run
-from harness.run.screen import Screen
-from harness.run.select import select
-from harness.store.folder import MANIFEST, RunFolder
-from harness.store.places import PLACES, Places
-from harness.store.reading import read_manifest
-from sandboxes.opening import sweep_left
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.pack import PackSettings
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.reading import parse_json, read_text
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.results.run_result import Manifest, RunResult
+from sqlassay.harness.run.earlier import Earlier
+from sqlassay.harness.run.finish import WriteReports
+from sqlassay.harness.run.options import RunConfig, RunOptions, options_from, resolve
+from sqlassay.harness.run.runner import run
+from sqlassay.harness.run.screen import Screen
+from sqlassay.harness.run.select import select
+from sqlassay.harness.store.folder import MANIFEST, RunFolder
+from sqlassay.harness.store.places import PLACES, Places
+from sqlassay.harness.store.reading import read_manifest
+from sqlassay.sandboxes.opening import sweep_left
 
 
 @dataclass(frozen=True, slots=True)

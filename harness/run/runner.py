@@ -10,44 +10,44 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from cases.case import Case, Prediction
-from cases.errors import RunEndsError
-from cases.outcome import Changed, Outcome, Rows
-from cases.pack import Pack
-from cases.presets import case_policy
-from cases.relation import Relation
-from cases.verdicts import Verdict
-from harness.agents.contract import Agent
-from harness.desk import Desk, Rules
-from harness.evaluate import Judged, evaluate
-from harness.gold import answer_gold, cases_with_gold
-from harness.judges import Seated
-from harness.kin import in_dialects, lent
-from harness.results.case_result import CaseResult, Timing
-from harness.results.evidence import Evidence, GoldAnswer
-from harness.results.records import case_result, with_pace
-from harness.results.run_result import Manifest, RunResult
-from harness.run.asking import Asker, open_asker
-from harness.run.bench import Bench, prepare
-from harness.run.book import Book, Watch
-from harness.run.borrow import borrow_gold
-from harness.run.earlier import Earlier, day_of
-from harness.run.finish import Ending, WriteReports, finish, run_result
-from harness.run.judging import open_run_judge
-from harness.run.manifest import known_before, manifest, places
-from harness.run.options import RUNS, RunConfig
-from harness.run.rescore import differing
-from harness.run.screen import Screen
-from harness.run.select import select
-from harness.run.workers import Crew
-from harness.store.folder import RunFolder, check_new
-from harness.store.gold_cache import GoldCache
-from harness.store.reading import by_state, has_rows, together
-from harness.store.shelf import GoldShelf
-from harness.store.sides import Side, row_sides, state_sides
-from harness.suite import SuiteGold
-from sandboxes.cache import cache_dir
-from sandboxes.pool import Pool
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import RunEndsError
+from sqlassay.cases.outcome import Changed, Outcome, Rows
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.presets import case_policy
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.agents.contract import Agent
+from sqlassay.harness.desk import Desk, Rules
+from sqlassay.harness.evaluate import Judged, evaluate
+from sqlassay.harness.gold import answer_gold, cases_with_gold
+from sqlassay.harness.judges import Seated
+from sqlassay.harness.kin import in_dialects, lent
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.evidence import Evidence, GoldAnswer
+from sqlassay.harness.results.records import case_result, with_pace
+from sqlassay.harness.results.run_result import Manifest, RunResult
+from sqlassay.harness.run.asking import Asker, open_asker
+from sqlassay.harness.run.bench import Bench, prepare
+from sqlassay.harness.run.book import Book, Watch
+from sqlassay.harness.run.borrow import borrow_gold
+from sqlassay.harness.run.earlier import Earlier, day_of
+from sqlassay.harness.run.finish import Ending, WriteReports, finish, run_result
+from sqlassay.harness.run.judging import open_run_judge
+from sqlassay.harness.run.manifest import known_before, manifest, places
+from sqlassay.harness.run.options import RUNS, RunConfig
+from sqlassay.harness.run.rescore import differing
+from sqlassay.harness.run.screen import Screen
+from sqlassay.harness.run.select import select
+from sqlassay.harness.run.workers import Crew
+from sqlassay.harness.store.folder import RunFolder, check_new
+from sqlassay.harness.store.gold_cache import GoldCache
+from sqlassay.harness.store.reading import by_state, has_rows, together
+from sqlassay.harness.store.shelf import GoldShelf
+from sqlassay.harness.store.sides import Side, row_sides, state_sides
+from sqlassay.harness.suite import SuiteGold
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.pool import Pool
 
 _TOLD = 3
 """How many different errors of an agent are told while a run goes on."""

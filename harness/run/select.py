@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.pack import Pack
-from harness.run.options import RunConfig
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import Pack
+from sqlassay.harness.run.options import RunConfig
 
 
 def select(pack: Pack, config: RunConfig) -> tuple[Case, ...]:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from harness.desk import Desk
-from harness.run.handover import Handover
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.run.handover import Handover
 
 Task = TypeVar("Task")
 Done = TypeVar("Done")

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cases.verdicts import UNSCORABLE, Verdict
-from harness.metrics.sqlas_overall import CATEGORIES, METRICS
-from harness.results.case_result import CaseResult, ScoreRecord, Timing
+from sqlassay.cases.verdicts import UNSCORABLE, Verdict
+from sqlassay.harness.metrics.sqlas_overall import CATEGORIES, METRICS
+from sqlassay.harness.results.case_result import CaseResult, ScoreRecord, Timing
 
 DIMENSIONS: dict[str, tuple[float, dict[str, float]]] = {
     "correctness": (

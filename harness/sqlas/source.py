@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.formats.checks import case_set_digest
-from cases.formats.databases import Found, snapshots_of
-from cases.formats.registry import load_pack
-from cases.pack import Pack
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.checks import case_set_digest
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.pack import Pack
 
 _URI = re.compile(r"[a-z][a-z0-9+]*://", re.IGNORECASE)
 

@@ -13,25 +13,25 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.pack import Pack
-from harness.agents.masking import masked
-from harness.given import answered
-from harness.judges.contract import Seated
-from harness.judges.function import FunctionJudge
-from harness.judges.single import Judge
-from harness.metrics.registry import check_options, metrics
-from harness.metrics.sqlas_overall import METRICS, V1
-from harness.reports.registry import write_all
-from harness.results.evidence import MetricSettings
-from harness.results.run_result import RunResult
-from harness.run.options import options_from, resolve
-from harness.run.runner import run
-from harness.run.screen import Silent
-from harness.sqlas.scores import SQLASScores
-from harness.sqlas.source import pack_for, with_cases
-from sandboxes.scratch import Scratch
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import Pack
+from sqlassay.harness.agents.masking import masked
+from sqlassay.harness.given import answered
+from sqlassay.harness.judges.contract import Seated
+from sqlassay.harness.judges.function import FunctionJudge
+from sqlassay.harness.judges.single import Judge
+from sqlassay.harness.metrics.registry import check_options, metrics
+from sqlassay.harness.metrics.sqlas_overall import METRICS, V1
+from sqlassay.harness.reports.registry import write_all
+from sqlassay.harness.results.evidence import MetricSettings
+from sqlassay.harness.results.run_result import RunResult
+from sqlassay.harness.run.options import options_from, resolve
+from sqlassay.harness.run.runner import run
+from sqlassay.harness.run.screen import Silent
+from sqlassay.harness.sqlas.scores import SQLASScores
+from sqlassay.harness.sqlas.source import pack_for, with_cases
+from sqlassay.sandboxes.scratch import Scratch
 
 LLMJudge = Callable[[str], str] | str | Sequence[str]
 """A function from prompt to text, or judges as `--judge` spells them (`openai:MODEL`, `replay:FILE`)."""

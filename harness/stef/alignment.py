@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.stef.normalisation import (
+from sqlassay.harness.stef.normalisation import (
     LimitSignal,
     OrderSignal,
     limit_signal,
@@ -13,9 +13,9 @@ from harness.stef.normalisation import (
     pinned_groups,
     required_groups,
 )
-from harness.stef.rules import RuleProfile
-from harness.stef.score import FilterStatus
-from harness.stef.specification import Aggregation, Filter, Output, Projection, SqlSpec, Wanted, Writer
+from sqlassay.harness.stef.rules import RuleProfile
+from sqlassay.harness.stef.score import FilterStatus
+from sqlassay.harness.stef.specification import Aggregation, Filter, Output, Projection, SqlSpec, Wanted, Writer
 
 
 @dataclass(frozen=True, slots=True)

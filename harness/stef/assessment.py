@@ -7,17 +7,17 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from harness.prompts import UNTOLD
-from harness.results.blocks import Block
-from harness.results.judging import Ask, Judgement
-from harness.results.stef import Mark
-from harness.stef import judging
-from harness.stef.alignment import Alignment, align
-from harness.stef.answers import DriftAnswer, QuestionSpec, Verdict, VerdictAnswer
-from harness.stef.normalisation import LimitSignal, OrderSignal
-from harness.stef.phrases import asks_for_one, asks_for_order, top_k
-from harness.stef.rules import RuleProfile
-from harness.stef.score import (
+from sqlassay.harness.prompts import UNTOLD
+from sqlassay.harness.results.blocks import Block
+from sqlassay.harness.results.judging import Ask, Judgement
+from sqlassay.harness.results.stef import Mark
+from sqlassay.harness.stef import judging
+from sqlassay.harness.stef.alignment import Alignment, align
+from sqlassay.harness.stef.answers import DriftAnswer, QuestionSpec, Verdict, VerdictAnswer
+from sqlassay.harness.stef.normalisation import LimitSignal, OrderSignal
+from sqlassay.harness.stef.phrases import asks_for_one, asks_for_order, top_k
+from sqlassay.harness.stef.rules import RuleProfile
+from sqlassay.harness.stef.score import (
     ACTIONS,
     SIGMA_FILTERS,
     SIGMA_VERDICT,
@@ -31,7 +31,7 @@ from harness.stef.score import (
     reliability,
     tier,
 )
-from harness.stef.specification import SqlSpec, Writer
+from sqlassay.harness.stef.specification import SqlSpec, Writer
 
 FORMAT = 1
 NO_JUDGE = "no judge was asked and none is given"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from harness.metrics.grading import asked
-from harness.results.blocks import Block
-from harness.results.judging import Ask, Judgement
-from harness.stef.alignment import Alignment
-from harness.stef.answers import DriftAnswer, QuestionSpec, VerdictAnswer
-from harness.stef.rules import RuleProfile
+from sqlassay.harness.metrics.grading import asked
+from sqlassay.harness.results.blocks import Block
+from sqlassay.harness.results.judging import Ask, Judgement
+from sqlassay.harness.stef.alignment import Alignment
+from sqlassay.harness.stef.answers import DriftAnswer, QuestionSpec, VerdictAnswer
+from sqlassay.harness.stef.rules import RuleProfile
 
 _NAMES = 200
 """Names of columns a judge is shown at most."""

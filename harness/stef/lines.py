@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cases.errors import InputError
-from harness.stef.assessment import Submitted
-from harness.stef.rules import RuleBook, RuleProfile, checked, profile_from
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.stef.assessment import Submitted
+from sqlassay.harness.stef.rules import RuleBook, RuleProfile, checked, profile_from
 
 _REMEDY = 'Write {"id", "question", "sql"} and, where known, enriched_question, rules, spec, verdict, confidence'
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from cases.errors import InputError
-from cases.verdicts import Verdict
-from harness.metrics.contract import Ask, Metric
-from harness.metrics.grading import NO_JUDGE
-from harness.prompts import without_comments
-from harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
-from harness.results.parsed import SYNTAX_ERROR
-from harness.stef.assessment import Assessment, Submitted, assess
-from harness.stef.rules import RuleBook, RuleProfile, book_from, profile_from
-from harness.stef.score import ACTIONS
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.contract import Ask, Metric
+from sqlassay.harness.metrics.grading import NO_JUDGE
+from sqlassay.harness.prompts import without_comments
+from sqlassay.harness.results.evidence import LEAST, MOST, Evidence, MetricSettings, Score
+from sqlassay.harness.results.parsed import SYNTAX_ERROR
+from sqlassay.harness.stef.assessment import Assessment, Submitted, assess
+from sqlassay.harness.stef.rules import RuleBook, RuleProfile, book_from, profile_from
+from sqlassay.harness.stef.score import ACTIONS
 
 _NAME = "stef"
 _UNSCORED = {Verdict.OUT_OF_SCOPE, Verdict.INFRASTRUCTURE}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from harness.stef.rules import Tolerance
-from harness.stef.specification import Filter, Grouping, Sort, SqlSpec, Wanted
+from sqlassay.harness.stef.rules import Tolerance
+from sqlassay.harness.stef.specification import Filter, Grouping, Sort, SqlSpec, Wanted
 
 OrderSignal = Literal["none", "as_requested", "missing", "differs", "sensible_default", "flagged"]
 LimitSignal = Literal["none", "as_requested", "missing", "differs", "safety_default", "flagged"]

@@ -10,8 +10,8 @@ from typing import Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from cases.errors import InputError
-from harness.stef.answers import WantedFilter
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.stef.answers import WantedFilter
 
 DEFAULT = "default"
 """The profile of a row that names none, where the rules have one of that name."""

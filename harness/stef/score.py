@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from harness.stef.answers import Verdict
-from harness.stef.rules import Tolerance
+from sqlassay.harness.stef.answers import Verdict
+from sqlassay.harness.stef.rules import Tolerance
 
 FilterStatus = Literal["fully_applied", "fully_applied_with_extras", "partially_applied", "not_applied"]
 Tier = Literal["Excellent", "Good", "Marginal", "Poor"]

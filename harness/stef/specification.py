@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from harness.results.blocks import Block, Called, Condition
-from harness.stef.answers import QuestionSpec, WantedFilter
-from harness.stef.phrases import Implied, function_named, implied
-from harness.stef.rules import RuleProfile
-from harness.stef.words import Scalar, Vocabulary, value
+from sqlassay.harness.results.blocks import Block, Called, Condition
+from sqlassay.harness.stef.answers import QuestionSpec, WantedFilter
+from sqlassay.harness.stef.phrases import Implied, function_named, implied
+from sqlassay.harness.stef.rules import RuleProfile
+from sqlassay.harness.stef.words import Scalar, Vocabulary, value
 
 _T = TypeVar("_T")
 _COUNT = re.compile(r"count\((?!distinct)[^()]*\)")

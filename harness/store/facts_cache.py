@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.store.kept_files import KeptFiles
+from sqlassay.harness.store.kept_files import KeptFiles
 
 
 class FactsCache:

@@ -14,16 +14,16 @@ from types import TracebackType
 
 from pydantic import BaseModel
 
-from cases.errors import InputError
-from cases.left_out import FILE, SHOWN
-from cases.paths import private
-from harness.results.case_result import CaseResult, Timing
-from harness.results.run_result import Manifest
-from harness.store import journal
-from harness.store.journal import JOURNAL, Journal, Journalled, go_on, line, unwritable
-from harness.store.output import MARKER, check_output, make_private, mark, note
-from harness.store.places import PLACES, Places
-from harness.store.sides import Side, side_to_json
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.left_out import FILE, SHOWN
+from sqlassay.cases.paths import private
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.run_result import Manifest
+from sqlassay.harness.store import journal
+from sqlassay.harness.store.journal import JOURNAL, Journal, Journalled, go_on, line, unwritable
+from sqlassay.harness.store.output import MARKER, check_output, make_private, mark, note
+from sqlassay.harness.store.places import PLACES, Places
+from sqlassay.harness.store.sides import Side, side_to_json
 
 MANIFEST = "manifest.json"
 RESULTS = "results.jsonl"

@@ -9,11 +9,11 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Protocol
 
-from cases.errors import InputError
-from cases.relation import Relation
-from cases.typed_json import relation_from_json, relation_to_json
-from harness.store.facts_cache import FactsCache
-from harness.store.kept_files import KeptFiles
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.typed_json import relation_from_json, relation_to_json
+from sqlassay.harness.store.facts_cache import FactsCache
+from sqlassay.harness.store.kept_files import KeptFiles
 
 FORMAT = 4
 _REWRITES = "rewrites"

@@ -15,10 +15,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from cases.errors import InfrastructureError, InputError
-from cases.paths import private
-from cases.verdicts import Verdict
-from harness.results.case_result import FORMAT, CaseResult, Timing
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.paths import private
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.results.case_result import FORMAT, CaseResult, Timing
 
 JOURNAL = "journal.jsonl"
 

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InfrastructureError, InputError
-from cases.paths import asks, private
-from sandboxes.cache import cache_dir, private_folder, write_private
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.paths import asks, private
+from sqlassay.sandboxes.cache import cache_dir, private_folder, write_private
 
 MARKER = ".sqlassay"
 _NOTES = "written"

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.faults import Faults
-from cases.outcome import Changed
-from cases.reading import MAX_DOCUMENT, json_lines, parse_json, read_text, to_text
-from cases.relation import Relation
-from harness.results.case_result import FORMAT, CaseResult, OrderRecord
-from harness.results.run_result import Manifest
-from harness.store.folder import MANIFEST, RELATIONS, RESULTS, file_name
-from harness.store.journal import JOURNAL
-from harness.store.sides import Content, Side, side_from_json
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.faults import Faults
+from sqlassay.cases.outcome import Changed
+from sqlassay.cases.reading import MAX_DOCUMENT, json_lines, parse_json, read_text, to_text
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.results.case_result import FORMAT, CaseResult, OrderRecord
+from sqlassay.harness.results.run_result import Manifest
+from sqlassay.harness.store.folder import MANIFEST, RELATIONS, RESULTS, file_name
+from sqlassay.harness.store.journal import JOURNAL
+from sqlassay.harness.store.sides import Content, Side, side_from_json
 
 MOST_BYTES = 1024 * 1024 * 1024
 """What one stored side may take unpacked; a result limit is far below."""

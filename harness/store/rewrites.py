@@ -11,11 +11,11 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
-import dialect_adapters
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter
-from dialect_adapters.transpile.rewrite import Rewritten, rewrite
-from harness.store.kept_files import KeptFiles
+from sqlassay import dialect_adapters
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.dialect_adapters.transpile.rewrite import Rewritten, rewrite
+from sqlassay.harness.store.kept_files import KeptFiles
 
 
 class Rewrites:

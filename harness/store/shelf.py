@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from cases.errors import InfrastructureError
-from cases.relation import Relation
-from harness.results.evidence import GoldAnswer
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.results.evidence import GoldAnswer
 
 MOST_CELLS = 1_000_000
 """How many cells of gold wait in memory, about 100 MB; what comes after them goes to disk."""

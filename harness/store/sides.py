@@ -12,15 +12,15 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.errors import InputError
-from cases.outcome import Changed, Failure, TableState
-from cases.relation import Relation
-from cases.typed_json import relation_from_json, relation_to_json
-from cases.verdicts import FailureKind
-from harness.results.case_result import OrderRecord
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import OrderFacts, ParsedQuery
-from harness.results.records import order_record
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Changed, Failure, TableState
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.typed_json import relation_from_json, relation_to_json
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.harness.results.case_result import OrderRecord
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import OrderFacts, ParsedQuery
+from sqlassay.harness.results.records import order_record
 
 SIDES = ("gold", "probe", "predicted")
 """What a stored line can be. `probe` is the gold run again with hidden order keys."""

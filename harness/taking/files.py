@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.paths import asks
-from cases.sources.sqlite_file import sqlite_content
-from harness.taking.contract import Taken
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.paths import asks
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.harness.taking.contract import Taken
 
 _MAGIC = b"SQLite format 3\0"
 

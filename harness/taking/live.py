@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import IO, Any, cast
 
-from cases.errors import InputError
-from cases.sources.csv_writing import write_tables
-from dialect_adapters.registry import adapter, names
-from dialect_adapters.taking import LiveDatabase, Native, Takeable, live_database
-from harness.taking.contract import Taken
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.sources.csv_writing import write_tables
+from sqlassay.dialect_adapters.registry import adapter, names
+from sqlassay.dialect_adapters.taking import LiveDatabase, Native, Takeable, live_database
+from sqlassay.harness.taking.contract import Taken
 
 _SCRIPT = "database.sql.gz"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9.]*)(?:\+[A-Za-z0-9_]+)?://")

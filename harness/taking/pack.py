@@ -14,20 +14,20 @@ from typing import Any
 from sqlalchemy.dialects.mysql.reserved_words import RESERVED_WORDS_MYSQL
 from sqlalchemy.dialects.postgresql.base import RESERVED_WORDS
 
-from cases.case import Case, Prediction
-from cases.columns import Guess
-from cases.counting import counted
-from cases.errors import InputError
-from cases.formats.checks import case_set_digest
-from cases.formats.foreign import JudgedRows, judge_rows
-from cases.formats.table import read_questions, rows_of, told_ids
-from cases.left_out import summed
-from cases.new_folder import new_folder
-from cases.pack import Pack
-from cases.predictions import check_known, predictions_of
-from cases.tables import Table, named_part
-from harness.taking.contract import Source, Taken
-from harness.taking.registry import source_of
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.columns import Guess
+from sqlassay.cases.counting import counted
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.checks import case_set_digest
+from sqlassay.cases.formats.foreign import JudgedRows, judge_rows
+from sqlassay.cases.formats.table import read_questions, rows_of, told_ids
+from sqlassay.cases.left_out import summed
+from sqlassay.cases.new_folder import new_folder
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.predictions import check_known, predictions_of
+from sqlassay.cases.tables import Table, named_part
+from sqlassay.harness.taking.contract import Source, Taken
+from sqlassay.harness.taking.registry import source_of
 
 SNAPSHOT = "data"
 

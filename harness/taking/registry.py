@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cases.errors import InputError
-from harness.taking.contract import Source
-from harness.taking.files import SqliteFile
-from harness.taking.live import LiveServer
-from harness.taking.script import Script
-from harness.taking.tables import DuckdbFile, TableFolder
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.taking.contract import Source
+from sqlassay.harness.taking.files import SqliteFile
+from sqlassay.harness.taking.live import LiveServer
+from sqlassay.harness.taking.script import Script
+from sqlassay.harness.taking.tables import DuckdbFile, TableFolder
 
 SOURCES: tuple[Source, ...] = (SqliteFile(), DuckdbFile(), TableFolder(), Script(), LiveServer())
 

@@ -6,12 +6,12 @@ import re
 import shutil
 from pathlib import Path
 
-from cases.errors import InputError
-from cases.paths import asks
-from cases.sources.archives import is_archive, is_folder
-from cases.sources.packing import head_of
-from cases.sources.scripts import script_text
-from harness.taking.contract import Taken
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.paths import asks
+from sqlassay.cases.sources.archives import is_archive, is_folder
+from sqlassay.cases.sources.packing import head_of
+from sqlassay.cases.sources.scripts import script_text
+from sqlassay.harness.taking.contract import Taken
 
 _LOOK = 65_536
 _MARKS = (

@@ -11,15 +11,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InputError
-from cases.frames import spelled
-from cases.paths import asks
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, TableDef
-from cases.sources.csv_writing import Fields, write_tables
-from cases.tables import read_table
-from dialect_adapters.duckdb.types import sql_type
-from harness.taking.contract import Taken
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.frames import spelled
+from sqlassay.cases.paths import asks
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, TableDef
+from sqlassay.cases.sources.csv_writing import Fields, write_tables
+from sqlassay.cases.tables import read_table
+from sqlassay.dialect_adapters.duckdb.types import sql_type
+from sqlassay.harness.taking.contract import Taken
 
 _CSV = (".csv", ".tsv")
 _PARQUET = (".parquet", ".pq")

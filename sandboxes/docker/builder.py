@@ -17,17 +17,17 @@ from typing import Protocol, runtime_checkable
 from docker.errors import DockerException
 from requests import RequestException
 
-from cases.catalog import Catalog
-from cases.errors import InfrastructureError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
-from sandboxes.contract import BaseImage
-from sandboxes.docker import container
-from sandboxes.docker.channel import Channel
-from sandboxes.docker.client import Engine
-from sandboxes.docker.limits import live_folder
-from sandboxes.scratch import Scratch
-from sandboxes.steps import Step, Unloads
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
+from sqlassay.sandboxes.contract import BaseImage
+from sqlassay.sandboxes.docker import container
+from sqlassay.sandboxes.docker.channel import Channel
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.limits import live_folder
+from sqlassay.sandboxes.scratch import Scratch
+from sqlassay.sandboxes.steps import Step, Unloads
 
 _BOOT_SECONDS = 180
 _STOP_SECONDS = 120

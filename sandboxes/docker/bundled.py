@@ -13,14 +13,14 @@ from docker.errors import APIError, DockerException
 from pydantic import ValidationError
 from requests import RequestException
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import Adapter
-from sandboxes.bake import family_key
-from sandboxes.bundle import Bundle, BundleWriter, Packed
-from sandboxes.docker.client import connect
-from sandboxes.images.base import content_digest, inspect
-from sandboxes.scratch import Scratch
-from sandboxes.store import Store, StoredImage
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.sandboxes.bake import family_key
+from sqlassay.sandboxes.bundle import Bundle, BundleWriter, Packed
+from sqlassay.sandboxes.docker.client import connect
+from sqlassay.sandboxes.images.base import content_digest, inspect
+from sqlassay.sandboxes.scratch import Scratch
+from sqlassay.sandboxes.store import Store, StoredImage
 
 _CATALOG, _SECRET, _IMAGE = "catalog", "secret", "image"
 _REF = re.compile(r"sqlassay/snapshot-[a-z0-9_.-]+:[0-9a-f]{16}-[0-9a-f]{8}")

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import Endpoint, ServerRecipe
-from sandboxes.docker.client import Engine
-from sandboxes.scratch import Scratch
-from sandboxes.sockets import close_folder, open_folder
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import Endpoint, ServerRecipe
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.scratch import Scratch
+from sqlassay.sandboxes.sockets import close_folder, open_folder
 
 Transport = Literal["auto", "socket", "port"]
 

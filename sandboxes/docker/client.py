@@ -15,7 +15,7 @@ import docker
 import requests
 from docker.errors import DockerException
 
-from cases.errors import EngineUnavailableError
+from sqlassay.cases.errors import EngineUnavailableError
 
 START_LINE = "Start it, or run `make engine` (Debian and Ubuntu, as root) to install and start one"
 

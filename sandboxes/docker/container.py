@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from docker.errors import APIError, DockerException, NotFound
 from requests import RequestException
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
-from sandboxes.contract import BaseImage
-from sandboxes.docker.channel import Channel
-from sandboxes.docker.client import Engine
-from sandboxes.docker.limits import Space, host_config
-from sandboxes.sockets import is_socket
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
+from sqlassay.sandboxes.contract import BaseImage
+from sqlassay.sandboxes.docker.channel import Channel
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.limits import Space, host_config
+from sqlassay.sandboxes.sockets import is_socket
 
 _log = logging.getLogger("sqlassay.docker")
 _POLL_SECONDS = 0.005

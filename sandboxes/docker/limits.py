@@ -10,7 +10,7 @@ from typing import Any
 import docker
 from docker.types import LogConfig, Ulimit
 
-from dialect_adapters.contract import Mode, ServerRecipe
+from sqlassay.dialect_adapters.contract import Mode, ServerRecipe
 
 _MB = 1024 * 1024
 _BUILD_MEMORY_MB = 2048

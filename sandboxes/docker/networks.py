@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from docker.errors import DockerException, NotFound
 from requests import RequestException
 
-from cases.errors import InfrastructureError
-from sandboxes import labels
-from sandboxes.docker.client import Engine
-from sandboxes.docker.container import reason
-from sandboxes.reaper import is_left_over
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.sandboxes import labels
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.container import reason
+from sqlassay.sandboxes.reaper import is_left_over
 
 
 def create(engine: Engine, owner: Mapping[str, str]) -> str:

@@ -7,8 +7,8 @@ import time
 from docker.errors import APIError
 from requests import RequestException
 
-from cases.errors import EngineUnavailableError
-from sandboxes.docker.client import connect
+from sqlassay.cases.errors import EngineUnavailableError
+from sqlassay.sandboxes.docker.client import connect
 
 ANSWER_SECONDS = 30
 """The longest the engine may take for one answer while a run goes on; a bake may take it longer."""

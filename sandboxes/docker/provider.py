@@ -10,29 +10,29 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Mode
-from sandboxes import labels
-from sandboxes.bake import Bakery, Order, image_key
-from sandboxes.cache import cache_dir
-from sandboxes.contract import BaseImage, Isolation, Notice, SnapshotImage
-from sandboxes.docker import container, limits, networks, outage, runtimes, ryuk, trial
-from sandboxes.docker.builder import Bake, Baked, bake
-from sandboxes.docker.channel import FOLDER_PREFIX, Channel, Transport, socket_channel
-from sandboxes.docker.client import Engine, connect
-from sandboxes.docker.sandbox import DockerSandbox
-from sandboxes.engine import EnginePolicy, ensure_engine
-from sandboxes.holds import hold
-from sandboxes.images.base import BaseSource, base_image, inspect
-from sandboxes.images.choice import Pull, asked_recipe, refuse_old
-from sandboxes.images.debian import DebianBuild
-from sandboxes.images.local import LocalSource
-from sandboxes.images.lock import ImagesLock
-from sandboxes.images.remote import RegistrySource
-from sandboxes.locks import RunLock, remove_free
-from sandboxes.reaper import is_left_over
-from sandboxes.store import Store
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter, Mode
+from sqlassay.sandboxes import labels
+from sqlassay.sandboxes.bake import Bakery, Order, image_key
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.contract import BaseImage, Isolation, Notice, SnapshotImage
+from sqlassay.sandboxes.docker import container, limits, networks, outage, runtimes, ryuk, trial
+from sqlassay.sandboxes.docker.builder import Bake, Baked, bake
+from sqlassay.sandboxes.docker.channel import FOLDER_PREFIX, Channel, Transport, socket_channel
+from sqlassay.sandboxes.docker.client import Engine, connect
+from sqlassay.sandboxes.docker.sandbox import DockerSandbox
+from sqlassay.sandboxes.engine import EnginePolicy, ensure_engine
+from sqlassay.sandboxes.holds import hold
+from sqlassay.sandboxes.images.base import BaseSource, base_image, inspect
+from sqlassay.sandboxes.images.choice import Pull, asked_recipe, refuse_old
+from sqlassay.sandboxes.images.debian import DebianBuild
+from sqlassay.sandboxes.images.local import LocalSource
+from sqlassay.sandboxes.images.lock import ImagesLock
+from sqlassay.sandboxes.images.remote import RegistrySource
+from sqlassay.sandboxes.locks import RunLock, remove_free
+from sqlassay.sandboxes.reaper import is_left_over
+from sqlassay.sandboxes.store import Store
 
 _READY_SECONDS = 60
 _BAKE_SECONDS = 120  # freezing a large image takes the engine longer than any other answer

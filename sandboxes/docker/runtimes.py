@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 
-from cases.errors import InputError
+from sqlassay.cases.errors import InputError
 
 
 def names(facts: Mapping[str, object]) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from sandboxes.docker.client import Engine
-from sandboxes.images.base import inspect
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.images.base import inspect
 
 _log = logging.getLogger("sqlassay.docker")
 

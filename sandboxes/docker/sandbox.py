@@ -11,13 +11,13 @@ from pathlib import Path
 from docker.errors import DockerException
 from requests import RequestException
 
-from cases.errors import SandboxLostError
-from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, SessionLostError
-from sandboxes.contract import Isolation
-from sandboxes.docker import container
-from sandboxes.docker.channel import Channel
-from sandboxes.docker.client import Engine
-from sandboxes.sockets import end, in_container, listener
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, SessionLostError
+from sqlassay.sandboxes.contract import Isolation
+from sqlassay.sandboxes.docker import container
+from sqlassay.sandboxes.docker.channel import Channel
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.sockets import end, in_container, listener
 
 _KILLED = 137
 _NOTICED_SECONDS = 1.0

@@ -7,8 +7,8 @@ import uuid
 from docker.errors import DockerException
 from requests import RequestException
 
-from sandboxes.docker import container
-from sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker import container
+from sqlassay.sandboxes.docker.client import Engine
 
 _MEMORY = "128m"
 _PIDS = 50

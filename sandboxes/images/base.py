@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import docker
 from docker.errors import ImageNotFound
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import ServerRecipe
-from sandboxes.contract import BaseImage, Notice
-from sandboxes.labels import PREFIX
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import ServerRecipe
+from sqlassay.sandboxes.contract import BaseImage, Notice
+from sqlassay.sandboxes.labels import PREFIX
 
 VERSION = f"{PREFIX}.version"
 """The label that holds the engine's version on images we build."""

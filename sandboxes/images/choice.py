@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from cases.errors import InputError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import ServerRecipe
-from sandboxes.contract import release
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import ServerRecipe
+from sqlassay.sandboxes.contract import release
 
 Pull = Literal["auto", "never"]
 

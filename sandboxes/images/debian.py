@@ -9,15 +9,15 @@ from pathlib import Path
 
 import docker
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import DebianSource, ServerRecipe
-from sandboxes import apt
-from sandboxes.contract import BaseImage, Notice
-from sandboxes.images.base import TOOL_PACKAGES, VERSION, Refusal, built_tag, inspect
-from sandboxes.images.local import describe
-from sandboxes.images.slim import reduce
-from sandboxes.locks import exclusive
-from sandboxes.scratch import Scratch
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import DebianSource, ServerRecipe
+from sqlassay.sandboxes import apt
+from sqlassay.sandboxes.contract import BaseImage, Notice
+from sqlassay.sandboxes.images.base import TOOL_PACKAGES, VERSION, Refusal, built_tag, inspect
+from sqlassay.sandboxes.images.local import describe
+from sqlassay.sandboxes.images.slim import reduce
+from sqlassay.sandboxes.locks import exclusive
+from sqlassay.sandboxes.scratch import Scratch
 
 _TOOL = "mmdebstrap"
 _EXPIRED = 'Acquire::Check-Valid-Until "false"'

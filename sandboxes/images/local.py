@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import docker
 
-from dialect_adapters.contract import ServerRecipe
-from sandboxes.contract import BaseImage, Notice, release
-from sandboxes.images.base import Refusal, built_tag, content_digest, inspect, version
-from sandboxes.images.lock import ImagesLock
+from sqlassay.dialect_adapters.contract import ServerRecipe
+from sqlassay.sandboxes.contract import BaseImage, Notice, release
+from sqlassay.sandboxes.images.base import Refusal, built_tag, content_digest, inspect, version
+from sqlassay.sandboxes.images.lock import ImagesLock
 
 
 class LocalSource:

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from cases.errors import InputError
-from sandboxes.cache import unusable, write_private
-from sandboxes.images.base import content_digest
-from sandboxes.images.signature import Signer, check_signature
-from sandboxes.locks import exclusive
+from sqlassay.cases.errors import InputError
+from sqlassay.sandboxes.cache import unusable, write_private
+from sqlassay.sandboxes.images.base import content_digest
+from sqlassay.sandboxes.images.signature import Signer, check_signature
+from sqlassay.sandboxes.locks import exclusive
 
 FORMAT = 1
 _DIGEST = r"^sha256:[0-9a-f]{64}$"

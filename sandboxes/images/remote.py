@@ -10,14 +10,14 @@ import docker
 import requests
 from docker.errors import DockerException
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import ServerRecipe
-from sandboxes.contract import BaseImage, Notice
-from sandboxes.docker.client import connect
-from sandboxes.images.base import Refusal, inspect
-from sandboxes.images.choice import Pull
-from sandboxes.images.local import describe
-from sandboxes.images.lock import ImagesLock
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import ServerRecipe
+from sqlassay.sandboxes.contract import BaseImage, Notice
+from sqlassay.sandboxes.docker.client import connect
+from sqlassay.sandboxes.images.base import Refusal, inspect
+from sqlassay.sandboxes.images.choice import Pull
+from sqlassay.sandboxes.images.local import describe
+from sqlassay.sandboxes.images.lock import ImagesLock
 
 _SILENCE_SECONDS = 10
 """How long the engine may say nothing during a pull: a reachable registry answers at once and then reports progress."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from cases.errors import InfrastructureError, InputError
+from sqlassay.cases.errors import InfrastructureError, InputError
 
 _TOOL = "cosign"
 _SECONDS = 60

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from dialect_adapters.contract import DebianSource, ServerRecipe
-from sandboxes.images.base import TOOLS
-from sandboxes.images.elf import needed
+from sqlassay.dialect_adapters.contract import DebianSource, ServerRecipe
+from sqlassay.sandboxes.images.base import TOOLS
+from sqlassay.sandboxes.images.elf import needed
 
 SOCKET_FOLDER = "run/sqlassay"
 DATA_FOLDER = "var/lib/sqlassay"

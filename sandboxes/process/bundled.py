@@ -11,15 +11,15 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cases.catalog import Catalog
-from cases.errors import InputError
-from dialect_adapters.contract import Adapter
-from sandboxes.bundle import CHUNK, Bundle, BundleWriter, Packed
-from sandboxes.cache import private_folder, write_private
-from sandboxes.locks import exclusive
-from sandboxes.process.images import IMPORTED, engine_of, loaded_by
-from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.seal import CATALOG, DATA, FORMAT, seal
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InputError
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.sandboxes.bundle import CHUNK, Bundle, BundleWriter, Packed
+from sqlassay.sandboxes.cache import private_folder, write_private
+from sqlassay.sandboxes.locks import exclusive
+from sqlassay.sandboxes.process.images import IMPORTED, engine_of, loaded_by
+from sqlassay.sandboxes.process.interpreter import host_interpreter
+from sqlassay.sandboxes.process.seal import CATALOG, DATA, FORMAT, seal
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _NAME = re.compile(r"(?!\.)[^/\0]{1,255}")

@@ -9,20 +9,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from cases.catalog import Catalog
-from cases.errors import InfrastructureError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Mode
-from sandboxes.contract import BaseImage, Notice, SnapshotImage
-from sandboxes.loader import loader_digest
-from sandboxes.process.images import stored_image
-from sandboxes.process.jail import NOBODY
-from sandboxes.process.plan import Plan
-from sandboxes.process.programs import Programs, host_programs
-from sandboxes.process.sandbox import ProcessSandbox
-from sandboxes.process.seal import DATA, FORMAT
-from sandboxes.process.servers import PASSWORD, Ground, build_plan, find_ground, server_argv
-from sandboxes.store import new_password
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter, Mode
+from sqlassay.sandboxes.contract import BaseImage, Notice, SnapshotImage
+from sqlassay.sandboxes.loader import loader_digest
+from sqlassay.sandboxes.process.images import stored_image
+from sqlassay.sandboxes.process.jail import NOBODY
+from sqlassay.sandboxes.process.plan import Plan
+from sqlassay.sandboxes.process.programs import Programs, host_programs
+from sqlassay.sandboxes.process.sandbox import ProcessSandbox
+from sqlassay.sandboxes.process.seal import DATA, FORMAT
+from sqlassay.sandboxes.process.servers import PASSWORD, Ground, build_plan, find_ground, server_argv
+from sqlassay.sandboxes.store import new_password
 
 _USERS = "users"
 _STOP_SECONDS = 120.0

@@ -13,19 +13,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
-from cases.catalog import Catalog
-from cases.counting import counted
-from cases.errors import InfrastructureError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Endpoint
-from sandboxes.cache import cache_dir, private_folder, unusable, write_private
-from sandboxes.contract import BaseImage, Notice, SnapshotImage
-from sandboxes.loader import loader_digest
-from sandboxes.locks import exclusive
-from sandboxes.process.interpreter import Interpreter
-from sandboxes.process.library import host_library
-from sandboxes.process.reuse import reuse, written
-from sandboxes.process.seal import CATALOG, DATA, FORMAT, SECRET, is_sound, read, seal
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.counting import counted
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint
+from sqlassay.sandboxes.cache import cache_dir, private_folder, unusable, write_private
+from sqlassay.sandboxes.contract import BaseImage, Notice, SnapshotImage
+from sqlassay.sandboxes.loader import loader_digest
+from sqlassay.sandboxes.locks import exclusive
+from sqlassay.sandboxes.process.interpreter import Interpreter
+from sqlassay.sandboxes.process.library import host_library
+from sqlassay.sandboxes.process.reuse import reuse, written
+from sqlassay.sandboxes.process.seal import CATALOG, DATA, FORMAT, SECRET, is_sound, read, seal
 
 IMPORTED = "imported"
 """Stands in the folder of an image that came in a bundle and holds its portable key."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cases.errors import InfrastructureError
+from sqlassay.cases.errors import InfrastructureError
 
 _LOADER = re.compile(rb"/[\x21-\x7e]*/ld-[\x21-\x7e]+\.so\.\d+")
 _PROBE = """

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from cases.errors import InfrastructureError
-from sandboxes.process.syscalls import filter_program
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.sandboxes.process.syscalls import filter_program
 
 NOBODY = 65534
 REDUCED = "reduced"

@@ -10,10 +10,10 @@ from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
-from cases.extras import install_line
-from dialect_adapters.contract import HostLibrary
-from sandboxes.process.interpreter import aliases, host_interpreter
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.extras import install_line
+from sqlassay.dialect_adapters.contract import HostLibrary
+from sqlassay.sandboxes.process.interpreter import aliases, host_interpreter
 
 _PROBE = """
 import importlib, json, sys

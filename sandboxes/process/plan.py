@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sandboxes.contract import Isolation
-from sandboxes.process.cgroups import Caps
-from sandboxes.process.jail import Jailer, JailSpec
-from sandboxes.scratch import Scratch
+from sqlassay.sandboxes.contract import Isolation
+from sqlassay.sandboxes.process.cgroups import Caps
+from sqlassay.sandboxes.process.jail import Jailer, JailSpec
+from sqlassay.sandboxes.scratch import Scratch
 
 MIB = 1024 * 1024
 FILTER = "system call filter (seccomp)"

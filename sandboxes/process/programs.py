@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
-from cases.extras import install_line
-from dialect_adapters.contract import HostServer, ServerRecipe
-from sandboxes.process.interpreter import dynamic_loader
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.extras import install_line
+from sqlassay.dialect_adapters.contract import HostServer, ServerRecipe
+from sqlassay.sandboxes.process.interpreter import dynamic_loader
 
 _INSIDE = "/opt/server"
 _VERSION = re.compile(r"(\d+)(?:\.\d+)*")

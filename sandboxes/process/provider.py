@@ -14,26 +14,26 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from cases.errors import InfrastructureError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
-from sandboxes.cache import cache_dir
-from sandboxes.contract import Notice, Sandbox, SnapshotImage
-from sandboxes.holds import hold
-from sandboxes.images.choice import refuse_image
-from sandboxes.labels import owner
-from sandboxes.locks import RunLock, remove_free
-from sandboxes.process.cgroups import Group, make_group
-from sandboxes.process.clusters import prepare_cluster
-from sandboxes.process.files import files_jailer, files_plan
-from sandboxes.process.images import prepare_image
-from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.jail import REDUCED, refuse_elsewhere
-from sandboxes.process.library import host_library
-from sandboxes.process.plan import Plan
-from sandboxes.process.programs import host_programs
-from sandboxes.process.reduced import find_reduced, no_server, reduced_plan
-from sandboxes.process.sandbox import (
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Mode, ServerRecipe
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.contract import Notice, Sandbox, SnapshotImage
+from sqlassay.sandboxes.holds import hold
+from sqlassay.sandboxes.images.choice import refuse_image
+from sqlassay.sandboxes.labels import owner
+from sqlassay.sandboxes.locks import RunLock, remove_free
+from sqlassay.sandboxes.process.cgroups import Group, make_group
+from sqlassay.sandboxes.process.clusters import prepare_cluster
+from sqlassay.sandboxes.process.files import files_jailer, files_plan
+from sqlassay.sandboxes.process.images import prepare_image
+from sqlassay.sandboxes.process.interpreter import host_interpreter
+from sqlassay.sandboxes.process.jail import REDUCED, refuse_elsewhere
+from sqlassay.sandboxes.process.library import host_library
+from sqlassay.sandboxes.process.plan import Plan
+from sqlassay.sandboxes.process.programs import host_programs
+from sqlassay.sandboxes.process.reduced import find_reduced, no_server, reduced_plan
+from sqlassay.sandboxes.process.sandbox import (
     LOG,
     LONGEST_SOCKET,
     SOCKET,
@@ -43,8 +43,8 @@ from sandboxes.process.sandbox import (
     note_worker,
     remove_left_over,
 )
-from sandboxes.process.servers import BUILT, find_ground, server_plan
-from sandboxes.sockets import close_folder, open_folder
+from sqlassay.sandboxes.process.servers import BUILT, find_ground, server_plan
+from sqlassay.sandboxes.sockets import close_folder, open_folder
 
 _PROGRAM = "{bin}/python3"
 _START_SECONDS = 15.0

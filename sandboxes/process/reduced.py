@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from cases.errors import InfrastructureError, InputError
-from dialect_adapters.contract import Adapter, Mode, ServerRecipe
-from sandboxes.contract import Isolation, SnapshotImage
-from sandboxes.process.cgroups import Caps, groups_work
-from sandboxes.process.images import image_data
-from sandboxes.process.interpreter import Interpreter, host_interpreter
-from sandboxes.process.jail import NOBODY, REDUCED, Jailer, JailSpec, first_that_works
-from sandboxes.process.library import host_library
-from sandboxes.process.plan import FILTER, MEMORY, MIB, Plan
-from sandboxes.scratch import Scratch
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.dialect_adapters.contract import Adapter, Mode, ServerRecipe
+from sqlassay.sandboxes.contract import Isolation, SnapshotImage
+from sqlassay.sandboxes.process.cgroups import Caps, groups_work
+from sqlassay.sandboxes.process.images import image_data
+from sqlassay.sandboxes.process.interpreter import Interpreter, host_interpreter
+from sqlassay.sandboxes.process.jail import NOBODY, REDUCED, Jailer, JailSpec, first_that_works
+from sqlassay.sandboxes.process.library import host_library
+from sqlassay.sandboxes.process.plan import FILTER, MEMORY, MIB, Plan
+from sqlassay.sandboxes.scratch import Scratch
 
 _LIMITS = (
     "a process a session, killed past its deadline",

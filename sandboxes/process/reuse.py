@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from sandboxes.cache import cache_dir
-from sandboxes.holds import hold
-from sandboxes.process.seal import CATALOG, DATA, FORMAT, is_sound
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.holds import hold
+from sqlassay.sandboxes.process.seal import CATALOG, DATA, FORMAT, is_sound
 
 MADE_BY = "made_by"
 HELD = "held"

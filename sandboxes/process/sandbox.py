@@ -17,15 +17,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Lock
 
-from cases.errors import InfrastructureError, SandboxLostError
-from dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, SessionLostError
-from sandboxes.cache import private_folder
-from sandboxes.contract import Isolation
-from sandboxes.labels import Owner, process_start, read
-from sandboxes.process.cgroups import Group, remove, remove_forgotten
-from sandboxes.reaper import is_left_over
-from sandboxes.removal import remove_folder
-from sandboxes.scratch import Scratch
+from sqlassay.cases.errors import InfrastructureError, SandboxLostError
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Pins, Role, Session, SessionLostError
+from sqlassay.sandboxes.cache import private_folder
+from sqlassay.sandboxes.contract import Isolation
+from sqlassay.sandboxes.labels import Owner, process_start, read
+from sqlassay.sandboxes.process.cgroups import Group, remove, remove_forgotten
+from sqlassay.sandboxes.reaper import is_left_over
+from sqlassay.sandboxes.removal import remove_folder
+from sqlassay.sandboxes.scratch import Scratch
 
 OWNER = "owner.json"
 WORKER = "worker.json"

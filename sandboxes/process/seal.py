@@ -8,9 +8,9 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from sandboxes.cache import write_private
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.sandboxes.cache import write_private
 
 FORMAT = 4
 DATA = "data"

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import Adapter, Mode, ServerRecipe
-from sandboxes.contract import Isolation, SnapshotImage
-from sandboxes.process.cgroups import Caps, groups_work
-from sandboxes.process.images import image_data, image_secret
-from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.jail import NOBODY, Jailer, JailSpec, find_jailer
-from sandboxes.process.plan import FILTER, MEMORY, MIB, Plan
-from sandboxes.process.programs import Programs, host_programs
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import Adapter, Mode, ServerRecipe
+from sqlassay.sandboxes.contract import Isolation, SnapshotImage
+from sqlassay.sandboxes.process.cgroups import Caps, groups_work
+from sqlassay.sandboxes.process.images import image_data, image_secret
+from sqlassay.sandboxes.process.interpreter import host_interpreter
+from sqlassay.sandboxes.process.jail import NOBODY, Jailer, JailSpec, find_jailer
+from sqlassay.sandboxes.process.plan import FILTER, MEMORY, MIB, Plan
+from sqlassay.sandboxes.process.programs import Programs, host_programs
 
 BUILT = "built"
 """The file beside the socket that says the jail stands: from then on it may be killed."""

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from harness.agents.callable import CallableAgent
-from harness.agents.request import AgentRequest
+from sqlassay.harness.agents.callable import CallableAgent
+from sqlassay.harness.agents.request import AgentRequest
 
 pytestmark = pytest.mark.jail
 

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from harness.agents.callable import CallableAgent
-from harness.agents.request import AgentRequest
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.agents.callable import CallableAgent
+from sqlassay.harness.agents.request import AgentRequest
 
 pytestmark = pytest.mark.jail
 
-START = "from harness.agents.callable import CallableAgent; import signal\n{setup}CallableAgent('slow.py:answer')"
+START = (
+    "from sqlassay.harness.agents.callable import CallableAgent; import signal\n{setup}CallableAgent('slow.py:answer')"
+)
 AS_THE_COMMAND = "def stop(*_): raise KeyboardInterrupt\nsignal.signal(signal.SIGTERM, stop)\n"
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from harness.agents.callable import CallableAgent
-from harness.agents.request import AgentRequest
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.agents.callable import CallableAgent
+from sqlassay.harness.agents.request import AgentRequest
 
 pytestmark = pytest.mark.jail
 
@@ -32,7 +32,7 @@ def answer(request):
     if mode == "fields": return {"query": "SELECT 2", "tokens": 5}
     if mode == "dict": return {"generated_sql": "SELECT 2", "selected_data_source": "sales", "tokens": 5}
     if mode == "prediction":
-        from cases.case import Prediction
+        from sqlassay.cases.case import Prediction
         return Prediction(case_id=request.case_id, sql="SELECT 3", cost=0.5)
     if mode == "other": return {"case_id": "elsewhere", "sql": "SELECT 1"}
     if mode == "unknown": return {"sequel": "SELECT 1"}
@@ -50,7 +50,7 @@ def answer(request):
     if mode == "flood": print("z" * (5 * 1024 * 1024)); return "SELECT 4"
     if mode == "see":
         return {"sql": "SELECT 1", "metadata": {"env": dict(os.environ), "argv": sys.argv, "cwd": os.listdir("."),
-                "fds": len(os.listdir("/proc/self/fd")), "modules": [m for m in sys.modules if m.startswith("cases")]}}
+                "fds": len(os.listdir("/proc/self/fd")), "modules": [m for m in sys.modules if ".cases" in m]}}
     if mode == "close":
         os.closerange(3, 100)
         return "SELECT 1"
@@ -274,8 +274,8 @@ def test_a_killed_harness_takes_the_agent_along(folder: Path, tmp_path: Path, mo
     script = textwrap.dedent(f"""
         import sys, time
         from pathlib import Path
-        from harness.agents.callable import CallableAgent
-        from harness.agents.request import AgentRequest
+        from sqlassay.harness.agents.callable import CallableAgent
+        from sqlassay.harness.agents.request import AgentRequest
         agent = CallableAgent("my_agent:answer", folder=Path({str(folder)!r}))
         context = {{"file": {str(tmp_path / "namespace")!r}}}
         request = AgentRequest(case_id="c", question={mode!r}, dialect="sqlite", context=context)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.case import Prediction
-from cases.errors import InputError
-from harness.agents.file import FileAgent
-from harness.agents.registry import agent, names
-from harness.agents.request import AgentRequest
+from sqlassay.cases.case import Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.agents.file import FileAgent
+from sqlassay.harness.agents.registry import agent, names
+from sqlassay.harness.agents.request import AgentRequest
 
 
 def _request(trial: int = 0, dialect: str = "sqlite", case: str = "a") -> AgentRequest:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rows import rows_of
 
-from harness.agents.masking import masked
+from sqlassay.harness.agents.masking import masked
 
 TABLE = Path(__file__).parents[1] / "tables" / "agent_secrets.yaml"
 ROWS = rows_of(TABLE)

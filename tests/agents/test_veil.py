@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from harness.agents import hiding
-from harness.agents.callable import CallableAgent
-from harness.agents.hiding import Veil
-from harness.agents.request import AgentRequest
+from sqlassay.harness.agents import hiding
+from sqlassay.harness.agents.callable import CallableAgent
+from sqlassay.harness.agents.hiding import Veil
+from sqlassay.harness.agents.request import AgentRequest
 
 pytestmark = pytest.mark.jail
 
@@ -98,8 +98,8 @@ def test_gold_is_hidden_where_its_disk_is_mounted_once_more(gold: tuple[str, lis
         import sys
         sys.path[:0] = [{str(ROOT)!r}]
         from pathlib import Path
-        from harness.agents.callable import CallableAgent
-        from harness.agents.request import AgentRequest
+        from sqlassay.harness.agents.callable import CallableAgent
+        from sqlassay.harness.agents.request import AgentRequest
         paths = [Path(path) for path in {[str(path) for path in paths]!r}]
         agent = CallableAgent({str(HUNTER)!r} + ":answer", hide=paths)
         twins = [str(path).replace("/disk/", "/twin/") for path in paths] + [{str(tmp_path / "part")!r}]
@@ -323,8 +323,8 @@ def test_an_agent_of_an_ordinary_user_is_veiled_as_well(tmp_path: Path) -> None:
         _write(place / "look.py", LOOK)
         cases = _write(place / "cases.jsonl", "gold")
         script = (
-            "from pathlib import Path; from harness.agents.callable import CallableAgent\n"
-            "from harness.agents.request import AgentRequest\n"
+            "from pathlib import Path; from sqlassay.harness.agents.callable import CallableAgent\n"
+            "from sqlassay.harness.agents.request import AgentRequest\n"
             f"agent = CallableAgent('look.py:answer', folder=Path({str(place)!r}), hide=[Path({str(cases)!r})])\n"
             f"request = AgentRequest(case_id='c', question='q', dialect='d', context={{'paths': [{str(cases)!r}]}})\n"
             "print(agent.problems, agent.predict(request).metadata)\nagent.close()\n"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import sqlassay
-from harness.agents.function import FunctionAgent
 from sqlassay import Column, Relation, sqlas
+from sqlassay.harness.agents.function import FunctionAgent
 
 _LIST: list[Any] = []
 _LIST.append(_LIST)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from cases.case import Prediction
-from cases.errors import InputError
-from harness.agents.function import FunctionAgent
-from harness.agents.request import AgentRequest
-from harness.given import digest_of, predictions_given
-from harness.run.options import JudgeKeywords, RunKeywords, RunOptions
+from sqlassay.cases.case import Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.agents.function import FunctionAgent
+from sqlassay.harness.agents.request import AgentRequest
+from sqlassay.harness.given import digest_of, predictions_given
+from sqlassay.harness.run.options import JudgeKeywords, RunKeywords, RunOptions
 
 _WANTED = [("a", "SELECT 1"), ("b", None)]
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import sqlassay
-from harness.calling import close_sessions
+from sqlassay.harness.calling import close_sessions
 
 pytestmark = pytest.mark.jail
 

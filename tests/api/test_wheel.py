@@ -46,6 +46,13 @@ print(sqlassay.run("demo", predictions=[("a", "SELECT 1")]).rows()[0]["verdict"]
 print(sqlassay.evaluate("demo", "a", "SELECT 1", policy="strict").verdict.value)
 print(sqlassay.guard("SELECT 1", "sqlite").allowed, sqlassay.preset("strict").digest)
 """
+_WHERE = """
+from pathlib import Path
+import cases, harness, sandboxes
+import sqlassay
+assert sqlassay.guard("SELECT 1", "sqlite").allowed
+print(Path(sqlassay.__file__).parents[1], *{cases.OWNER, harness.OWNER, sandboxes.OWNER}, sqlassay.__version__)
+"""
 _WRONG = {
     'sqlassay.run("demo", jobz=4)': "jobz",
     'sqlassay.run("demo", agent=lambda request: 5)': "return-value|arg-type",
@@ -62,7 +69,7 @@ def test_a_users_project_is_typed_by_the_wheel(tmp_path: Path) -> None:
     """What is right passes `mypy --strict`, each slip is an error, and the wheel needs nothing of this checkout."""
     source = tmp_path / "source"  # a build leaves folders where it happens
     for name in ("sqlassay", "harness", "sandboxes", "dialect_adapters", "cases", "skill"):
-        shutil.copytree(_ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(_ROOT / name, source / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(_ROOT / name, source)
     build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path, source]
@@ -92,6 +99,24 @@ def test_a_users_project_is_typed_by_the_wheel(tmp_path: Path) -> None:
     for number, (line, wanted) in enumerate(_WRONG.items()):
         lines = [each for each in said.splitlines() if each.startswith(f"wrong{number}.py")]
         assert any(part in each for each in lines for part in wanted.split("|")), (line, said)
-    where = "import sqlassay, harness; print(sqlassay.__file__, harness.__file__, sqlassay.__version__)"
-    shown = subprocess.run([python, "-c", where], cwd=project, capture_output=True, text=True, check=True).stdout
-    assert shown.count(str(site)) == 2
+    assert {path.name for path in site.iterdir() if path.suffix not in (".pth", ".dist-info")} == {"sqlassay"}
+    _name_modules_as_the_rooms(project)
+    shown = subprocess.run([python, "-c", _WHERE], cwd=project, capture_output=True, text=True, check=True).stdout
+    assert shown.split()[:2] == [str(site), "mine"]
+    run = [python, "-m", "sqlassay.harness.cli", "run", "demo", "--agent", "harness.bot:answer", "--out", "run"]
+    done = subprocess.run(run, cwd=project, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "DONE: execution_accuracy" in done.stdout
+
+
+def _name_modules_as_the_rooms(project: Path) -> None:
+    """Give a project the modules `cases`, `harness` and `sandboxes` of its own."""
+    for room in ("cases", "harness"):
+        (project / room).mkdir()
+        (project / room / "__init__.py").write_text("OWNER = 'mine'\n")
+    (project / "sandboxes.py").write_text("OWNER = 'mine'\n")
+    (project / "dialect_adapters.py").write_text("OWNER = 'mine'\n")
+    (project / "harness" / "bot.py").write_text(
+        "import cases, dialect_adapters, sandboxes\n\n\ndef answer(request):\n"
+        "    assert {cases.OWNER, dialect_adapters.OWNER, sandboxes.OWNER} == {'mine'}\n    return 'SELECT 1'\n"
+    )

@@ -19,11 +19,11 @@ from fetching import Fetching  # noqa: E402
 from measure import Measured, measure  # noqa: E402
 from page import bars, page, single, table  # noqa: E402
 
-from cases.policy import Policy  # noqa: E402
-from cases.presets import preset  # noqa: E402
-from cases.relation import Column, Relation, Row  # noqa: E402
-from harness.compare import compare  # noqa: E402
-from harness.compare.stream import compare_streams  # noqa: E402
+from sqlassay.cases.policy import Policy  # noqa: E402
+from sqlassay.cases.presets import preset  # noqa: E402
+from sqlassay.cases.relation import Column, Relation, Row  # noqa: E402
+from sqlassay.harness.compare import compare  # noqa: E402
+from sqlassay.harness.compare.stream import compare_streams  # noqa: E402
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 NAMES = ("id", "name", "amount", "day", "kind", "note")

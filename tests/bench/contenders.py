@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from itertools import permutations
 from types import ModuleType
 
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Relation, Row
-from harness.compare import compare
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.harness.compare import compare
 
 Prepared = Callable[[], object]
 """What is timed: from tuples as a driver gives them, to whether they are equal; imports are done before."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from uuid import uuid4
 
-from dialect_adapters.conformance_data import ALPHA
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from dialect_adapters.postgres.session import connect, login_name
-from dialect_adapters.registry import adapter
-from sandboxes.registry import provider
+from sqlassay.dialect_adapters.conformance_data import ALPHA
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.postgres.session import connect, login_name
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.registry import provider
 
 FETCH_ROWS = 1_000_000
 QUERY = f"""SELECT i, 'name' || i % 5000, (i * 7919 % 100003) / 8.0::float8 + 0.1::float8,

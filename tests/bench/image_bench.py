@@ -16,18 +16,18 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 import sections  # noqa: E402 (found through the line above)
 from sandbox_page import Bar, machine  # noqa: E402
 
-from cases.relation import Kind, Row  # noqa: E402
-from cases.snapshot import ColumnDef, Snapshot, TableDef  # noqa: E402
-from dialect_adapters.contract import Adapter  # noqa: E402
-from dialect_adapters.registry import adapter  # noqa: E402
-from sandboxes.cache import cache_dir  # noqa: E402
-from sandboxes.docker.client import Engine, connect  # noqa: E402
-from sandboxes.docker.provider import DockerProvider  # noqa: E402
-from sandboxes.images.base import Refusal, inspect  # noqa: E402
-from sandboxes.images.debian import DebianBuild  # noqa: E402
-from sandboxes.inventory import images  # noqa: E402
-from sandboxes.scratch import Scratch  # noqa: E402
-from sandboxes.transfer import chosen, export, take_in  # noqa: E402
+from sqlassay.cases.relation import Kind, Row  # noqa: E402
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef  # noqa: E402
+from sqlassay.dialect_adapters.contract import Adapter  # noqa: E402
+from sqlassay.dialect_adapters.registry import adapter  # noqa: E402
+from sqlassay.sandboxes.cache import cache_dir  # noqa: E402
+from sqlassay.sandboxes.docker.client import Engine, connect  # noqa: E402
+from sqlassay.sandboxes.docker.provider import DockerProvider  # noqa: E402
+from sqlassay.sandboxes.images.base import Refusal, inspect  # noqa: E402
+from sqlassay.sandboxes.images.debian import DebianBuild  # noqa: E402
+from sqlassay.sandboxes.inventory import images  # noqa: E402
+from sqlassay.sandboxes.scratch import Scratch  # noqa: E402
+from sqlassay.sandboxes.transfer import chosen, export, take_in  # noqa: E402
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 DATABASES, TABLES, ROWS = 20, 6, 500

@@ -13,15 +13,15 @@ from pathlib import Path
 import sections
 from metrics_desk import desk_of, deterministic
 
-from cases.case import Case, Prediction
-from cases.formats.registry import load_pack
-from cases.pack import Pack
-from cases.predictions import predictions_of
-from harness.desk import Desk
-from harness.evaluate import evaluate
-from harness.gold import answer_gold
-from harness.store.gold_cache import GoldCache
-from sandboxes.scratch import Scratch
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.predictions import predictions_of
+from sqlassay.harness.desk import Desk
+from sqlassay.harness.evaluate import evaluate
+from sqlassay.harness.gold import answer_gold
+from sqlassay.harness.store.gold_cache import GoldCache
+from sqlassay.sandboxes.scratch import Scratch
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"

@@ -10,22 +10,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cases.outcome import Failure, Outcome, Rows
-from cases.pack import Pack
-from cases.presets import preset
-from cases.relation import Column, Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.load import write_database
-from dialect_adapters.sqlite.reflect import read_catalog
-from dialect_adapters.timing import Paced
-from harness.desk import Desk, Rules
-from harness.metrics.contract import Metric
-from harness.metrics.registry import metrics, profile, repetitions_needed
-from harness.parse.parser import Parser
-from harness.results.evidence import MetricSettings
-from sandboxes.contract import BaseImage, SnapshotImage
+from sqlassay.cases.outcome import Failure, Outcome, Rows
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.load import write_database
+from sqlassay.dialect_adapters.sqlite.reflect import read_catalog
+from sqlassay.dialect_adapters.timing import Paced
+from sqlassay.harness.desk import Desk, Rules
+from sqlassay.harness.metrics.contract import Metric
+from sqlassay.harness.metrics.registry import metrics, profile, repetitions_needed
+from sqlassay.harness.parse.parser import Parser
+from sqlassay.harness.results.evidence import MetricSettings
+from sqlassay.sandboxes.contract import BaseImage, SnapshotImage
 
 SECONDS = 5.0
 ROUNDS = ((0.0011, 0.0010), (0.0012, 0.0010), (0.0011, 0.0011), (0.0010, 0.0010), (0.0014, 0.0011))

@@ -21,11 +21,11 @@ sys.path[:0] = [str(Path(__file__).parent), str(ROOT)]
 import sections  # noqa: E402 (found through the line above)
 from sandbox_page import Bar, machine  # noqa: E402
 
-from cases.formats.registry import load_pack  # noqa: E402
-from cases.pack import Pack  # noqa: E402
-from dialect_adapters.registry import adapter  # noqa: E402
-from dialect_adapters.transpile.rewrite import rewrite  # noqa: E402
-from sandboxes.scratch import Scratch  # noqa: E402
+from sqlassay.cases.formats.registry import load_pack  # noqa: E402
+from sqlassay.cases.pack import Pack  # noqa: E402
+from sqlassay.dialect_adapters.registry import adapter  # noqa: E402
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite  # noqa: E402
+from sqlassay.sandboxes.scratch import Scratch  # noqa: E402
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 SHARED = ROOT.parent / "shared" / "data" / "text2sql"
@@ -100,7 +100,7 @@ def command(*given: str) -> int:
     """Run the program and return its exit code."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, "-m", "harness.cli", *given], env=environment, check=False, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "sqlassay.harness.cli", *given], env=environment, check=False, stdout=subprocess.DEVNULL
     ).returncode
 
 

@@ -16,11 +16,11 @@ from sandbox_peers import peer
 from sandbox_rates import Runs, jobs, overhead
 from sandbox_starts import WARM_UPS, Place, checks, handouts, placed, starts
 
-from cases.errors import SqlassayError
-from cases.formats.registry import load_pack
-from cases.pack import Pack
-from dialect_adapters.contract import Mode
-from sandboxes.scratch import Scratch
+from sqlassay.cases.errors import SqlassayError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.pack import Pack
+from sqlassay.dialect_adapters.contract import Mode
+from sqlassay.sandboxes.scratch import Scratch
 
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 PLACES = (("postgres", "docker"), ("mysql", "docker"), ("sqlite", "process"), ("postgres", "process"))

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from sandbox_starts import WARM_UPS, Middle, Place, middle
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import Endpoint, Mode
-from sandboxes.cache import cache_dir
-from sandboxes.docker.container import fill
-from sandboxes.store import Store
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import Endpoint, Mode
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.docker.container import fill
+from sqlassay.sandboxes.store import Store
 
 _SECONDS = 60.0
 

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cases.pack import Pack
-from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role
-from dialect_adapters.registry import adapter
-from sandboxes.contract import Provider, Sandbox, SnapshotImage
-from sandboxes.fingerprint import Mark
-from sandboxes.pool import Pool
-from sandboxes.pool_size import PoolSize
-from sandboxes.registry import provider
+from sqlassay.cases.pack import Pack
+from sqlassay.dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sqlassay.sandboxes.fingerprint import Mark
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.pool_size import PoolSize
+from sqlassay.sandboxes.registry import provider
 
 WARM_UPS = 2
 RUN_ID = "bench-sandbox"

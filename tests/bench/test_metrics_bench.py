@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from metrics_bench import BAR, Cost, cost_of, part  # noqa: E402 (found through the line above)
 from metrics_desk import deterministic  # noqa: E402
 
-from cases.formats.registry import load_pack  # noqa: E402
-from cases.predictions import predictions_of  # noqa: E402
+from sqlassay.cases.formats.registry import load_pack  # noqa: E402
+from sqlassay.cases.predictions import predictions_of  # noqa: E402
 
 
 @pytest.mark.slow

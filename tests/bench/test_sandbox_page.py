@@ -14,7 +14,7 @@ from sandbox_page import Found, bars, part  # noqa: E402
 from sandbox_rates import Cost, Overhead  # noqa: E402
 from sandbox_starts import middle  # noqa: E402
 
-from cases.formats.registry import load_pack  # noqa: E402
+from sqlassay.cases.formats.registry import load_pack  # noqa: E402
 
 
 def measured(scale: float) -> Found:

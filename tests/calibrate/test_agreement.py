@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from harness.calibrate.agreement import Estimate, best_threshold, confusion, held_out, kappa, wilson
+from sqlassay.harness.calibrate.agreement import Estimate, best_threshold, confusion, held_out, kappa, wilson
 
 _ROWS = rows_of("kappa")["rows"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import _run
+from sqlassay.harness.cli.main import _run
 
 JUDGE = '''
 """A judge that knows one word."""

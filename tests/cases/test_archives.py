@@ -16,9 +16,9 @@ from typing import Any
 import lz4.frame
 import pytest
 
-from cases.errors import InputError
-from cases.sources import packing
-from cases.sources.scripts import script_text
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.sources import packing
+from sqlassay.cases.sources.scripts import script_text
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.relation import Kind
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.relation import Kind
 
 DDL = """CREATE TABLE "team" (
   "id" INTEGER NOT NULL,

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from cases.case import Case
-from cases.compact import Shared, settle
-from cases.verdicts import Verdict
-from harness.results.case_result import CaseResult, ComparisonRecord, DifferenceRecord, GuardRecord, ScoreRecord
+from sqlassay.cases.case import Case
+from sqlassay.cases.compact import Shared, settle
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.results.case_result import (
+    CaseResult,
+    ComparisonRecord,
+    DifferenceRecord,
+    GuardRecord,
+    ScoreRecord,
+)
 
 
 def result(number: int) -> CaseResult:

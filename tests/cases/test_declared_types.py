@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.relation import Kind
-from cases.snapshot import ColumnDef
-from cases.sources.sqlite_file import sqlite_content
-from cases.writing import write_pack
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.cases.writing import write_pack
 
 DATABASES = Path(__file__).parents[2].parent / "shared" / "data" / "text2sql" / "databases"
 

@@ -12,12 +12,12 @@ import pytest
 import yaml
 from rows import rows_of
 
-from cases.errors import InputError
-from cases.formats.evalbench import others
-from cases.formats.evalbench_config import RunConfig
-from cases.formats.registry import load_pack
-from cases.pack import Pack
-from cases.predictions import check_known, predictions_of
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.evalbench import others
+from sqlassay.cases.formats.evalbench_config import RunConfig
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.predictions import check_known, predictions_of
 
 ROWS = rows_of("evalbench_data")
 

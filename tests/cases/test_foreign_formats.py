@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.errors import InputError
-from cases.formats.defog import accepted
-from cases.formats.registry import load_pack
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.defog import accepted
+from sqlassay.cases.formats.registry import load_pack
 
 CELLS = rows_of("defog_cells")
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "text2sql"

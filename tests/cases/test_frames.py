@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import sqlassay
-from cases.errors import InputError
-from cases.frames import relation_of
-from cases.relation import Column, FarTemporal, Json, Kind, Relation
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.frames import relation_of
+from sqlassay.cases.relation import Column, FarTemporal, Json, Kind, Relation
 
 NANOSECONDS = "2026-01-31 12:00:00.123456789"
 MOMENT = datetime(2026, 1, 31, 12, 0, 0, 123456)

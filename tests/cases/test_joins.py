@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.pack import Pack
-from cases.predictions import check_known, predictions_of
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.predictions import check_known, predictions_of
 
 Lay = Callable[[Path, Sequence[int]], Pack]
 

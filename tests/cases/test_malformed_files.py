@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.predictions import read_predictions
-from cases.starter import write_starter
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.predictions import read_predictions
+from sqlassay.cases.starter import write_starter
 
 PIECES = [
     b"",

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import find_pack, load_pack, own_packs
-from cases.policy import PolicyOverrides
-from cases.predictions import check_known, predictions_of, read_predictions
-from cases.starter import write_starter
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import find_pack, load_pack, own_packs
+from sqlassay.cases.policy import PolicyOverrides
+from sqlassay.cases.predictions import check_known, predictions_of, read_predictions
+from sqlassay.cases.starter import write_starter
 
 HEADER = """\
 format: 1

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from cases.formats import registry
-from cases.formats.registry import PACKS, find_pack, load_pack
-from cases.formats.skill_sources import snapshot_of_script
-from cases.starter import write_starter
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.formats import registry
+from sqlassay.cases.formats.registry import PACKS, find_pack, load_pack
+from sqlassay.cases.formats.skill_sources import snapshot_of_script
+from sqlassay.cases.starter import write_starter
 
 ROW = {"id": "a", "question": "q", "ground_truth_sql": "SELECT 1"}
 

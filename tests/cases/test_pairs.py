@@ -11,13 +11,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from cases.errors import InputError
-from cases.pairs import Pair, read_pairs
-from cases.policy import Policy
-from cases.policy_spelling import policy_named
-from cases.presets import preset
-from cases.relation import Kind
-from cases.schemas.generate import schemas
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pairs import Pair, read_pairs
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.policy_spelling import policy_named
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.schemas.generate import schemas
 
 SIDE: dict[str, Any] = {"columns": [{"name": "a", "kind": "numeric"}], "rows": [[{"$decimal": "1.50"}]]}
 GOOD: dict[str, Any] = {"id": "p", "gold": SIDE, "pred": SIDE}

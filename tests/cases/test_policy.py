@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.policy import Policy, PolicyOverrides
-from cases.presets import case_policy, merge, preset, preset_names
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy, PolicyOverrides
+from sqlassay.cases.presets import case_policy, merge, preset, preset_names
 
 
 def case(**fields: Any) -> Case:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.pack import Pack, PackRow
-from cases.prediction_forms import foreign_form
-from cases.predictions import check_known, predictions_of
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import Pack, PackRow
+from sqlassay.cases.prediction_forms import foreign_form
+from sqlassay.cases.predictions import check_known, predictions_of
 
 ROWS = (("q1", "pets"), ("q2", "cars"), ("q3", "pets"))
 

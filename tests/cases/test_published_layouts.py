@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.left_out import FILE, SHOWN, summed
-from cases.predictions import check_known, predictions_of
-from cases.writing import write_pack
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.left_out import FILE, SHOWN, summed
+from sqlassay.cases.predictions import check_known, predictions_of
+from sqlassay.cases.writing import write_pack
 
 GRANITE = "wxai:ibm/granite-4-h-small-greedy-zero-shot-chatapi"
 LLAMA = "wxai:meta-llama/llama-3-3-70b-instruct-greedy-zero-shot-chatapi"

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.reading import MAX_LINE, element_lines, read_bytes, starts_with
-from cases.relation import Column, FarTemporal, Kind, Relation
-from cases.schemas.generate import rendered, write
-from cases.sources.cells import parse
-from cases.sources.csv_rows import csv_source
-from cases.sources.sqlite_file import sqlite_content
-from cases.starter import write_starter
-from cases.verdicts import ExitCode, worst
-from cases.yaml_reading import YamlDocument, read_yaml
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.reading import MAX_LINE, element_lines, read_bytes, starts_with
+from sqlassay.cases.relation import Column, FarTemporal, Kind, Relation
+from sqlassay.cases.schemas.generate import rendered, write
+from sqlassay.cases.sources.cells import parse
+from sqlassay.cases.sources.csv_rows import csv_source
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.cases.starter import write_starter
+from sqlassay.cases.verdicts import ExitCode, worst
+from sqlassay.cases.yaml_reading import YamlDocument, read_yaml
 
 HEAD = "format: 1\nname: s\nsnapshots:\n"
 CASE = "cases:\n  - {id: z, question: q, gold: {sqlite: SELECT 1}}\n"

@@ -10,13 +10,13 @@ import jsonschema
 import pytest
 import yaml
 
-from cases.schemas.generate import FOLDER, rendered, schemas
+from sqlassay.cases.schemas.generate import FOLDER, rendered, schemas
 
 DEMO = Path(__file__).parents[2] / "cases" / "packs" / "demo"
 
 
 def test_no_schema_is_stale() -> None:
-    """Every file equals what the models give now; `python -m cases.schemas.generate` renews them."""
+    """Every file equals what the models give now; `python -m sqlassay.cases.schemas.generate` renews them."""
     assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")} == rendered()
 
 

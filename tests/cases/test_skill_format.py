@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
 
 DEMO = Path(__file__).parents[2].parent / "shared" / "data" / "skill_demo.json"
 ROW: dict[str, Any] = {

@@ -12,14 +12,14 @@ from uuid import UUID
 
 import pytest
 
-from cases.errors import InputError
-from cases.relation import FarTemporal, Interval, Json, Kind
-from cases.snapshot import ColumnDef, ForeignKey, TableDef
-from cases.sources.cells import parse
-from cases.sources.csv_rows import csv_source
-from cases.sources.schema import read_schema
-from cases.sources.sqlite_file import SqliteContent, sqlite_content
-from cases.yaml_reading import read_yaml
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind
+from sqlassay.cases.snapshot import ColumnDef, ForeignKey, TableDef
+from sqlassay.cases.sources.cells import parse
+from sqlassay.cases.sources.csv_rows import csv_source
+from sqlassay.cases.sources.schema import read_schema
+from sqlassay.cases.sources.sqlite_file import SqliteContent, sqlite_content
+from sqlassay.cases.yaml_reading import read_yaml
 
 DATABASES = Path(__file__).parents[2].parent / "shared" / "data" / "text2sql" / "databases"
 TABLE = TableDef("t", (ColumnDef("id", Kind.INT, nullable=False), ColumnDef("note", Kind.TEXT)))

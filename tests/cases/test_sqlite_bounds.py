@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.snapshot import Snapshot
-from cases.sources import sqlite_bounds
-from cases.sources.sqlite_file import sqlite_content
-from dialect_adapters.sqlite.rearrange import rearranged_file
-from dialect_adapters.sqlite.reflect import read_catalog
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.sources import sqlite_bounds
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.dialect_adapters.sqlite.rearrange import rearranged_file
+from sqlassay.dialect_adapters.sqlite.reflect import read_catalog
 
 ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n), 'x' FROM c"
 WIDE = "CREATE TABLE t (a, b AS (length(replace(hex(zeroblob(800000)), '0', 'aa')))); INSERT INTO t VALUES (1)"

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.sources import sqlite_bounds
-from cases.sources.sqlite_file import sqlite_content
-from dialect_adapters.sqlite.load import copy_database
-from harness.cli.main import _run
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.sources import sqlite_bounds
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.dialect_adapters.sqlite.load import copy_database
+from sqlassay.harness.cli.main import _run
 
 COUNT = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2000)"
 FILLED = f"CREATE TABLE t (a INT, s TEXT); {COUNT} INSERT INTO t SELECT n, replace(hex(zeroblob(50)), '0', 'x') FROM c;"

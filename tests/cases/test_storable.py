@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.predictions import read_predictions
-from cases.reading import parse_json
-from cases.starter import write_starter
-from cases.storable import half_escape
-from cases.yaml_reading import read_yaml
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.predictions import read_predictions
+from sqlassay.cases.reading import parse_json
+from sqlassay.cases.starter import write_starter
+from sqlassay.cases.storable import half_escape
+from sqlassay.cases.yaml_reading import read_yaml
 
 HALVES = [
     (r'"\ud800"', 1),

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.columns import guess
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.formats.table import NEEDED, ROLES
-from cases.pack import Pack
-from cases.predictions import check_known, predictions_of
-from cases.tables import choices, named_part, read_table
+from sqlassay.cases.columns import guess
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.formats.table import NEEDED, ROLES
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.predictions import check_known, predictions_of
+from sqlassay.cases.tables import choices, named_part, read_table
 
 GUESSES = rows_of("columns")
 HEADER = ("id", "question", "sql")

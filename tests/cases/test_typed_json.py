@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases.errors import InputError
-from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation
-from cases.typed_json import decode, encode, relation_from_json, relation_to_json
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation
+from sqlassay.cases.typed_json import decode, encode, relation_from_json, relation_to_json
 
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 FAR = st.sampled_from(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.pack import Pack
-from cases.writing import write_pack
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.writing import write_pack
 
 
 def content(pack: Pack) -> list[tuple[str, list[object]]]:

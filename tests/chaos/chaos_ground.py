@@ -128,7 +128,7 @@ class Ground:
 
     def command(self, *arguments: str) -> list[str]:
         """Return a command line of sqlassay."""
-        return [sys.executable, "-m", "harness.cli", *arguments]
+        return [sys.executable, "-m", "sqlassay.harness.cli", *arguments]
 
     def run_arguments(self, name: str, dialect: str, *more: str) -> list[str]:
         """Return the arguments of a run into the folder `name`."""

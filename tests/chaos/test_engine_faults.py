@@ -16,15 +16,15 @@ import pytest
 from chaos_ground import VERDICTS, Engine, Ground, wait_for
 from engine_proxy import EngineProxy, proxied
 
-from sandboxes import engine
+from sqlassay.sandboxes import engine
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 _BRISK = """
 import sys
-from sandboxes.docker import outage
+from sqlassay.sandboxes.docker import outage
 outage.ANSWER_SECONDS, outage.OUTAGE_SECONDS, outage._PING_SECONDS = 3, {outage}, 1
-from harness.cli.main import main
+from sqlassay.harness.cli.main import main
 main(sys.argv[1:])
 """
 """The command with less patience for the engine, so that a test need not wait for half a minute."""
@@ -113,9 +113,9 @@ def test_an_engine_that_stays_away_ends_the_run_in_time(postgres, proxy, how):
 
 _PATIENT = """
 import sys
-from sandboxes.docker import outage
+from sqlassay.sandboxes.docker import outage
 outage.OUTAGE_SECONDS = 120
-from harness.cli.main import main
+from sqlassay.harness.cli.main import main
 main(sys.argv[1:])
 """
 """The command with more patience: a machine's own engine ends every container there is before it answers again."""
@@ -154,7 +154,7 @@ class Daemon:
                     command, check=True, cwd=self.folder, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log
                 )
             assert wait_for(lambda: engine._running_daemon() is not None, 30)
-        subprocess.run([sys.executable, "-m", "sandboxes.engine", "auto"], check=True, timeout=120)
+        subprocess.run([sys.executable, "-m", "sqlassay.sandboxes.engine", "auto"], check=True, timeout=120)
 
 
 @pytest.mark.skipif(not os.environ.get("SQLASSAY_CHAOS_ENGINE"), reason="restarts the engine, which others may use")

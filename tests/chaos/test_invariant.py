@@ -30,7 +30,7 @@ def failing(sound, at, error):
 """
 
 _PARSER = """
-from harness.parse.parser import Parser
+from sqlassay.harness.parse.parser import Parser
 
 asked, sound = count(1), Parser._ask
 
@@ -61,7 +61,7 @@ _FAULTS = {
     ),
     "the second sync refused": "os.fsync = failing(os.fsync, {2}, OSError(errno.EIO, 'Input/output error'))",
     "the disk full at the fifth write": (
-        "import harness.store.folder as folder\n"
+        "import sqlassay.harness.store.folder as folder\n"
         "folder.os.write = failing(os.write, {5}, OSError(errno.ENOSPC, 'No space left on device'))"
     ),
     "the ninth read refused": (
@@ -73,7 +73,7 @@ _FAULTS = {
 
 def _faulty(ground: Ground, fault: str, *arguments: str) -> tuple[int, str]:
     """Run a command on a machine with a fault and return its exit code and all that it said."""
-    code = f"{_COUNTED}\n{fault}\nfrom harness.cli.main import main\nmain(sys.argv[1:])\n"
+    code = f"{_COUNTED}\n{fault}\nfrom sqlassay.harness.cli.main import main\nmain(sys.argv[1:])\n"
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         stdin=subprocess.DEVNULL,

@@ -13,8 +13,8 @@ import pytest
 from chaos_ground import CASES, VERDICTS, Ground, wait_for
 from chaos_same import differences
 
-from harness.store.folder import RUN
-from harness.store.output import mark
+from sqlassay.harness.store.folder import RUN
+from sqlassay.harness.store.output import mark
 
 pytestmark = pytest.mark.jail
 

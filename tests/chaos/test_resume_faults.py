@@ -15,8 +15,8 @@ pytestmark = pytest.mark.jail
 
 _FAULTY = """
 import sys
-from cases.errors import InfrastructureError
-from sandboxes.station import Station
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.sandboxes.station import Station
 
 sound = Station.run
 
@@ -26,14 +26,14 @@ def run(self, snapshot, sql, *limits, **more):
     return sound(self, snapshot, sql, *limits, **more)
 
 Station.run = run
-from harness.cli.main import main
+from sqlassay.harness.cli.main import main
 main(sys.argv[1:])
 """
 """The command on a machine where some statements lose every sandbox."""
 
 _UNREAD = """
 import os, signal, sys
-from harness.parse.parser import Parser
+from sqlassay.harness.parse.parser import Parser
 
 sound = Parser._ask
 
@@ -45,7 +45,7 @@ def ask(self, request, *more):
     return sound(self, request, *more)
 
 Parser._ask = ask
-from harness.cli.main import main
+from sqlassay.harness.cli.main import main
 main(sys.argv[1:])
 """
 """The command on a machine where the parser is killed whenever it reads some statements, as by an OOM killer."""

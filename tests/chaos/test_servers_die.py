@@ -171,8 +171,8 @@ def test_a_server_that_stands_still_under_a_statement_costs_no_verdict(postgres:
 
 def test_exhausted_connections_cost_no_verdict(postgres: Ground) -> None:
     """All connections taken by somebody else: the server is given up, a fresh one takes over."""
-    from dialect_adapters.contract import Endpoint, Pins, Role
-    from dialect_adapters.registry import adapter
+    from sqlassay.dialect_adapters.contract import Endpoint, Pins, Role
+    from sqlassay.dialect_adapters.registry import adapter
 
     made = running(postgres, "postgres")
     spoken, held = adapter("postgres"), []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cases.case import Case
-from cases.relation import Column, Kind, Relation, Row
-from harness.checkup.checkup import crossed, dialects_of
-from harness.checkup.seen import Seen
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.case import Case
+from sqlassay.cases.relation import Column, Kind, Relation, Row
+from sqlassay.harness.checkup.checkup import crossed, dialects_of
+from sqlassay.harness.checkup.seen import Seen
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
 
 
 def seen(dialect: str, *results: tuple[Row, ...] | None) -> Seen:

@@ -13,27 +13,27 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.case import Case
-from cases.formats.databases import Found, snapshots_of
-from cases.outcome import Failure, Outcome, Rows
-from cases.pack import Pack
-from cases.presets import preset
-from cases.relation import Column, Relation
-from cases.snapshot import Snapshot
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Pins
-from dialect_adapters.rearranged import ORDERS
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.reflect import read_catalog
-from harness.checkup.checkup import again, other_order
-from harness.checkup.clock import reads_clock
-from harness.checkup.columns import TextNumbers
-from harness.checkup.examine import Examiner
-from harness.checkup.seen import Seen
-from harness.desk import Desk, Rules
-from harness.parse import Parser
-from harness.results.evidence import MetricSettings
-from sandboxes.contract import BaseImage, SnapshotImage
+from sqlassay.cases.case import Case
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.outcome import Failure, Outcome, Rows
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, Pins
+from sqlassay.dialect_adapters.rearranged import ORDERS
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.reflect import read_catalog
+from sqlassay.harness.checkup.checkup import again, other_order
+from sqlassay.harness.checkup.clock import reads_clock
+from sqlassay.harness.checkup.columns import TextNumbers
+from sqlassay.harness.checkup.examine import Examiner
+from sqlassay.harness.checkup.seen import Seen
+from sqlassay.harness.desk import Desk, Rules
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.evidence import MetricSettings
+from sqlassay.sandboxes.contract import BaseImage, SnapshotImage
 
 _TABLE = rows_of("gold_health")
 _LIMITS = Limits(timeout=5, rows=200)

@@ -20,8 +20,8 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from cases.policy import Policy
-from cases.relation import Json, Kind, Relation
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Json, Kind, Relation
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, FarTemporal, Interval, Json, Relation
-from harness.compare import compare, partial_credit
-from harness.compare.cells import Rules
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Relation
+from sqlassay.harness.compare import compare, partial_credit
+from sqlassay.harness.compare.cells import Rules
 
 TRICKY: tuple[object, ...] = (
     *(None, True, False, 0, 1, 2, -1, 2**53, 2**53 + 1, 10**400),

@@ -16,10 +16,10 @@ from uuid import UUID
 
 import pytest
 
-from cases.policy import Policy
-from cases.relation import Column, Relation, Row
-from harness.compare import bags, compare
-from harness.compare.bags import same_bag, same_rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.harness.compare import bags, compare
+from sqlassay.harness.compare.bags import same_bag, same_rows
 
 ROWS: list[Row] = [(i % 7, i, f"n{i % 5}", i / 8) for i in range(10_000)]
 SHUFFLED = random.Random(1).sample(ROWS, len(ROWS))

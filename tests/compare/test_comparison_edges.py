@@ -7,12 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Kind, Relation, Row
-from harness.compare import compare, partial_credit
-from harness.compare.numbers import EXACTLY, Tolerance, amount, near
-from harness.compare.plain import chained
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Kind, Relation, Row
+from sqlassay.harness.compare import compare, partial_credit
+from sqlassay.harness.compare.numbers import EXACTLY, Tolerance, amount, near
+from sqlassay.harness.compare.plain import chained
 
 TOLERANCE = Tolerance(1e-9, 1e-12)
 

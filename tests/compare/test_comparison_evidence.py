@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InputError
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Interval, Json, Relation, Row
-from harness.compare import GoldOrder, compare, differences, partial_credit
-from harness.compare.cells import brief
-from harness.compare.evidence import NOT_ALIGNED, explained
-from harness.compare.judge import Judgement
-from harness.compare.matching import OutOfBudgetError
-from harness.compare.rows import RowJudge
-from harness.results.verdicts import Difference
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Interval, Json, Relation, Row
+from sqlassay.harness.compare import GoldOrder, compare, differences, partial_credit
+from sqlassay.harness.compare.cells import brief
+from sqlassay.harness.compare.evidence import NOT_ALIGNED, explained
+from sqlassay.harness.compare.judge import Judgement
+from sqlassay.harness.compare.matching import OutOfBudgetError
+from sqlassay.harness.compare.rows import RowJudge
+from sqlassay.harness.results.verdicts import Difference
 
 
 def relation(*rows: Row, names: str = "abcdefgh", width: int | None = None) -> Relation:

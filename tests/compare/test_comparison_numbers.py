@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import pytest
 
-from harness.compare.numbers import Number, Tolerance, half_unit, link, near, scale_of, whole
-from harness.compare.plain import chained
+from sqlassay.harness.compare.numbers import Number, Tolerance, half_unit, link, near, scale_of, whole
+from sqlassay.harness.compare.plain import chained
 
 
 def exact(value: Number) -> Fraction:

@@ -13,9 +13,9 @@ from uuid import UUID
 
 import pytest
 
-from cases.policy import Policy
-from cases.relation import Column, Json, Kind, Relation
-from harness.compare import compare
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, Json, Kind, Relation
+from sqlassay.harness.compare import compare
 
 sys.path.insert(0, str(Path(__file__).parent))
 import oracle

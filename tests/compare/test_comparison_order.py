@@ -7,12 +7,12 @@ from typing import Literal
 
 import pytest
 
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Relation, Row
-from harness.compare import GoldOrder, compare, resolve_policy
-from harness.compare.order import exact_order, order_by_keys
-from harness.results.parsed import OrderFacts, OrderKey
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.harness.compare import GoldOrder, compare, resolve_policy
+from sqlassay.harness.compare.order import exact_order, order_by_keys
+from sqlassay.harness.results.parsed import OrderFacts, OrderKey
 
 STRICT = Policy()
 

@@ -9,10 +9,10 @@ from itertools import permutations
 
 import pytest
 
-from cases.policy import Policy
-from harness.compare.cells import Atom, Rules
-from harness.compare.loose import pair_class
-from harness.compare.matching import Budget, OutOfBudgetError, candidates, matched
+from sqlassay.cases.policy import Policy
+from sqlassay.harness.compare.cells import Atom, Rules
+from sqlassay.harness.compare.loose import pair_class
+from sqlassay.harness.compare.matching import Budget, OutOfBudgetError, candidates, matched
 
 POOLS: tuple[tuple[object, ...], ...] = (
     (0.5, 1.0, 1.5, 2.0, 2.5, 3.25),

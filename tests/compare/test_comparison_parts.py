@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InputError
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Relation, Row
-from harness.compare import compare
-from harness.compare.columns import ignored_notes, kept_choices, most_choices
-from harness.compare.judge import judge
-from harness.compare.matching import Budget, OutOfBudgetError
-from harness.compare.order import exact_order
-from harness.compare.search import Problem, mappings
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.harness.compare import compare
+from sqlassay.harness.compare.columns import ignored_notes, kept_choices, most_choices
+from sqlassay.harness.compare.judge import judge
+from sqlassay.harness.compare.matching import Budget, OutOfBudgetError
+from sqlassay.harness.compare.order import exact_order
+from sqlassay.harness.compare.search import Problem, mappings
 
 
 def relation(width: int, *rows: Row) -> Relation:

@@ -6,12 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from cases.errors import InputError
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Json, Relation, Row
-from harness.compare import compare, resolve_policy
-from harness.compare.order import exact_order
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Json, Relation, Row
+from sqlassay.harness.compare import compare, resolve_policy
+from sqlassay.harness.compare.order import exact_order
 
 PAIRS: list[tuple[str, str, tuple[Row, ...], tuple[Row, ...], bool, str, str]] = [
     ("bird", "ab", ((1,), (1,)), ((1,),), False, "match", "duplicates do not count"),

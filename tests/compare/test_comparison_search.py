@@ -9,8 +9,8 @@ from itertools import permutations
 
 import pytest
 
-from harness.compare.matching import Budget
-from harness.compare.search import Problem, mappings
+from sqlassay.harness.compare.matching import Budget
+from sqlassay.harness.compare.search import Problem, mappings
 
 Side = tuple[tuple[int, ...], ...]
 

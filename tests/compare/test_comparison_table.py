@@ -13,10 +13,10 @@ from uuid import UUID
 import pytest
 from rows import rows_of
 
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, FarTemporal, Interval, Json, Relation, kind_of
-from harness.compare import compare
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Relation, kind_of
+from sqlassay.harness.compare import compare
 
 TABLE = Path(__file__).parents[1] / "tables" / "comparison.yaml"
 CORPUS = Path(__file__).parents[2].parent / "shared" / "data" / "comparison"

@@ -6,7 +6,7 @@ from datetime import datetime, time, timedelta, timezone
 
 import pytest
 
-from harness.compare.temporal import clock, cut, moment, read_text
+from sqlassay.harness.compare.temporal import clock, cut, moment, read_text
 
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from cases.presets import preset
-from cases.relation import Column, Relation
-from harness.compare import compare
-from harness.compare.order import exact_order
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.harness.compare import compare
+from sqlassay.harness.compare.order import exact_order
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "text2sql"
 

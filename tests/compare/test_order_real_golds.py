@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.policy import Policy
-from cases.relation import Column, Relation
-from harness.compare import GoldOrder, compare, resolve_policy
-from harness.parse import Parser
-from harness.results.parsed import OrderFacts
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.harness.compare import GoldOrder, compare, resolve_policy
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.parsed import OrderFacts
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "text2sql"
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the handed data is not beside the project")

@@ -11,9 +11,9 @@ import pytest
 from rows import rows_of
 from test_comparison_table import CORPUS, TABLE, side
 
-from cases.presets import preset, preset_names
-from cases.relation import Relation
-from harness.compare import compare
+from sqlassay.cases.presets import preset, preset_names
+from sqlassay.cases.relation import Relation
+from sqlassay.harness.compare import compare
 
 PEERS = Path(__file__).parents[1] / "tables" / "peers.yaml"
 SAID = {"match": "match", "mismatch": "mismatch", "unavailable": "undecided"}

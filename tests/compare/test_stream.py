@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cases.errors import InputError
-from cases.policy import Policy
-from cases.relation import Column, Json, Kind, Relation, Row
-from harness.compare import compare
-from harness.compare.stream import compare_streams
-from harness.results.verdicts import Comparison
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, Json, Kind, Relation, Row
+from sqlassay.harness.compare import compare
+from sqlassay.harness.compare.stream import compare_streams
+from sqlassay.harness.results.verdicts import Comparison
 
 EXACT = {
     "rel_tol": 0,

@@ -7,13 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from dialect_adapters.conformance import Bench
-from dialect_adapters.conformance_data import ALPHA, BETA
-from dialect_adapters.conformance_write import Yard
-from dialect_adapters.contract import Mode
-from dialect_adapters.registry import adapter
-from sandboxes.contract import Sandbox
-from sandboxes.registry import provider
+from sqlassay.dialect_adapters.conformance import Bench
+from sqlassay.dialect_adapters.conformance_data import ALPHA, BETA
+from sqlassay.dialect_adapters.conformance_write import Yard
+from sqlassay.dialect_adapters.contract import Mode
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.registry import provider
 
 
 @pytest.fixture(scope="class")

@@ -6,8 +6,8 @@ import importlib.util
 
 import pytest
 
-from dialect_adapters.conformance import ExecutionConformance
-from dialect_adapters.conformance_write import ChangeConformance
+from sqlassay.dialect_adapters.conformance import ExecutionConformance
+from sqlassay.dialect_adapters.conformance_write import ChangeConformance
 
 pytestmark = [
     pytest.mark.jail,

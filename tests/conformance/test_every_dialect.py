@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dialect_adapters.registry import names
+from sqlassay.dialect_adapters.registry import names
 
 _SUITE = re.compile(
     r"class \w+\((ExecutionConformance|ChangeConformance)\):.*?^    dialect = \"(\w+)\"", re.DOTALL | re.M

@@ -11,20 +11,20 @@ from uuid import uuid4
 import pytest
 import yaml
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.outcome import Rows
-from cases.pack import Pack
-from cases.snapshot import Snapshot
-from cases.sources.sqlite_file import sqlite_content
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from dialect_adapters.execute import Executed, execute
-from dialect_adapters.mysql.load import NAMES as MYSQL
-from dialect_adapters.names import NameRules, check_names
-from dialect_adapters.postgres.load import NAMES as POSTGRES
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.load import NAMES as SQLITE
-from sandboxes.registry import provider
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.execute import Executed, execute
+from sqlassay.dialect_adapters.mysql.load import NAMES as MYSQL
+from sqlassay.dialect_adapters.names import NameRules, check_names
+from sqlassay.dialect_adapters.postgres.load import NAMES as POSTGRES
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.load import NAMES as SQLITE
+from sqlassay.sandboxes.registry import provider
 
 COLUMNS = [
     "growth%", "%s", "%(x)s", "a%%b", "qu'ote", 'dq"uote', "back`tick", "back\\slash", "do.t", "sp ace", "co:lon",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dialect_adapters.conformance import Bench, ExecutionConformance
-from dialect_adapters.conformance_write import ChangeConformance
+from sqlassay.dialect_adapters.conformance import Bench, ExecutionConformance
+from sqlassay.dialect_adapters.conformance_write import ChangeConformance
 
 
 @pytest.mark.docker

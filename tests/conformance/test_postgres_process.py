@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cases.errors import SqlassayError
-from dialect_adapters.conformance import ExecutionConformance
-from dialect_adapters.conformance_write import ChangeConformance, Yard
-from dialect_adapters.postgres.recipe import RECIPE
-from sandboxes.process.programs import host_programs
+from sqlassay.cases.errors import SqlassayError
+from sqlassay.dialect_adapters.conformance import ExecutionConformance
+from sqlassay.dialect_adapters.conformance_write import ChangeConformance, Yard
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE
+from sqlassay.sandboxes.process.programs import host_programs
 
 
 def unavailable() -> str:

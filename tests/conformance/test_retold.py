@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.formats.databases import Found, snapshots_of
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Limits, Mode, Pins, Role, Session
-from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import rewrite
-from sandboxes.opening import open_provider
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, Session
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite
+from sqlassay.sandboxes.opening import open_provider
 
 ROWS = rows_of("retold")
 SCRIPT = (Path(__file__).parent / "retold.sql").read_text(encoding="utf-8")

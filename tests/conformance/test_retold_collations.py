@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from cases.formats.registry import load_pack
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Limits, Mode, Pins, Role, Session
-from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.collating import _RANKS, _folded
-from dialect_adapters.transpile.rewrite import rewrite
-from sandboxes.opening import open_provider
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, Session
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.transpile.collating import _RANKS, _folded
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite
+from sqlassay.sandboxes.opening import open_provider
 
 LIMITS = Limits(timeout=20)
 PACK = """\

@@ -8,17 +8,17 @@ from contextlib import closing
 import pytest
 import retold_calls
 
-from cases.formats.registry import load_pack
-from cases.relation import Relation
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import rewrite
-from harness.crossing import crossed
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
-from sandboxes.contract import Sandbox
-from sandboxes.opening import open_provider
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.relation import Relation
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter, Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite
+from sqlassay.harness.crossing import crossed
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.opening import open_provider
 
 LIMITS = Limits(timeout=20)
 ENGINES = ("postgres", "mysql", "mariadb", "sqlite", "duckdb")

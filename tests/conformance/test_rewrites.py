@@ -14,13 +14,13 @@ import pytest
 import written_calls
 from rows import rows_of
 
-from cases.formats.databases import Found, snapshots_of
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import rewrite
-from sandboxes.contract import Sandbox
-from sandboxes.opening import open_provider
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.opening import open_provider
 
 ROWS = rows_of("rewrites")
 SCRIPT = (Path(__file__).parent / "rewrites.sql").read_text()

@@ -9,17 +9,17 @@ from uuid import uuid4
 import pytest
 from type_rows import DIALECTS, OWN, PAIRS, TypeRow, snapshot, type_rows
 
-from cases.outcome import Rows
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Kind, Relation
-from cases.snapshot import Snapshot
-from cases.typed_json import encode
-from dialect_adapters.conformance import run_on
-from dialect_adapters.contract import Limits, Mode
-from dialect_adapters.registry import adapter
-from harness.compare import compare, partial_credit
-from sandboxes.registry import provider
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.typed_json import encode
+from sqlassay.dialect_adapters.conformance import run_on
+from sqlassay.dialect_adapters.contract import Limits, Mode
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.compare import compare, partial_credit
+from sqlassay.sandboxes.registry import provider
 
 ROWS = [pytest.param(row, id=row.id) for row in type_rows()]
 OWN_ROWS = "own schema"

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from rows import rows_of
 
-from cases.relation import FarTemporal, Interval, Json, Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from cases.sources.scripts import scripts_digest
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.cases.sources.scripts import scripts_digest
 
 DIALECTS = ("postgres", "mysql", "sqlite")
 PAIRS = (("postgres", "mysql"), ("postgres", "sqlite"), ("mysql", "sqlite"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from rows import rows_of
 
-from dialect_adapters.mysql.adapter import MysqlAdapter
-from dialect_adapters.postgres.adapter import PostgresAdapter
-from dialect_adapters.sqlite.determinism import BARE, NO_ORDER, SEVERAL, TIE
-from dialect_adapters.transpile.causes import Difference
-from harness.crosscheck.classify import REASONS, Clues, classify
-from harness.crosscheck.probing import complaint
-from harness.crosscheck.score import _ADVICE
+from sqlassay.dialect_adapters.mysql.adapter import MysqlAdapter
+from sqlassay.dialect_adapters.postgres.adapter import PostgresAdapter
+from sqlassay.dialect_adapters.sqlite.determinism import BARE, NO_ORDER, SEVERAL, TIE
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.harness.crosscheck.classify import REASONS, Clues, classify
+from sqlassay.harness.crosscheck.probing import complaint
+from sqlassay.harness.crosscheck.score import _ADVICE
 
 ROWS = rows_of("crosscheck")
 

@@ -9,19 +9,19 @@ from typing import Any, cast
 
 import pytest
 
-from cases.case import Case
-from cases.pack import Pack
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Kind, Relation
-from cases.settings import EngineSettings
-from cases.snapshot import Snapshot
-from harness.crosscheck.collations import Pair, by_collation, by_settings
-from harness.crosscheck.lines import Line
-from harness.crosscheck.statements import Answered, Given
-from harness.results.crosscheck import Found
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.case import Case
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.harness.crosscheck.collations import Pair, by_collation, by_settings
+from sqlassay.harness.crosscheck.lines import Line
+from sqlassay.harness.crosscheck.statements import Answered, Given
+from sqlassay.harness.results.crosscheck import Found
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
 
 POLICY: Policy = preset("strict")
 PARSED = ParsedQuery("SELECT 1", "sqlite", "sqlglot")

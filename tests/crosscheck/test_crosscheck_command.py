@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 import pytest
 
-from cases.formats.registry import load_pack
-from harness.cli.crosscheck_command import _config, _dialects, _files, _one_for_all
-from harness.cli.main import _run
-from harness.run.options import options_from
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.harness.cli.crosscheck_command import _config, _dialects, _files, _one_for_all
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.run.options import options_from
 
 BOTH = ("sqlite", "mysql")
 

@@ -8,9 +8,9 @@ from contextlib import closing
 
 import pytest
 
-from cases.formats.databases import Found, snapshots_of
-from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import MOST_CHARACTERS, rewrite
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.transpile.rewrite import MOST_CHARACTERS, rewrite
 
 
 def nested(before: str, after: str, inner: str = "s", depth: int = 25) -> str:

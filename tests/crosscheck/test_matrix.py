@@ -8,18 +8,18 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from cases.case import Case
-from cases.presets import preset
-from cases.relation import Column, Kind, Relation
-from cases.verdicts import ExitCode
-from harness.crosscheck.matrix import agreement, cross_case, judged
-from harness.crosscheck.score import advice, portability
-from harness.crosscheck.statements import Answered, Given
-from harness.reports.crosscheck import render, summary, write
-from harness.reports.crosscheck_junit import document
-from harness.results.crosscheck import CrossResult, Found
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.case import Case
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.harness.crosscheck.matrix import agreement, cross_case, judged
+from sqlassay.harness.crosscheck.score import advice, portability
+from sqlassay.harness.crosscheck.statements import Answered, Given
+from sqlassay.harness.reports.crosscheck import render, summary, write
+from sqlassay.harness.reports.crosscheck_junit import document
+from sqlassay.harness.results.crosscheck import CrossResult, Found
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
 
 POLICY = preset("cross_dialect")
 PARSED = ParsedQuery("SELECT 1", "sqlite", "sqlglot")

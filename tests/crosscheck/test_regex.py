@@ -9,8 +9,8 @@ from contextlib import closing
 
 import pytest
 
-from dialect_adapters.transpile import regex
-from dialect_adapters.transpile.facts import Refused
+from sqlassay.dialect_adapters.transpile import regex
+from sqlassay.dialect_adapters.transpile.facts import Refused
 
 PARTS = ("a", "b", "-", ".", ".*", "[ab]", "[^a]", "[a-c]", r"\.", r"\*", "'", "ä", "*", "+", "|", "(", ")", "^", "$")
 TEXTS = ["", "a", "b", "ab", "ba", "a\nb", "b\n", "\n", "a-b", "a.b", "*", "[a]", "ä", "aab", "abc", "?", "c'a"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.crosscheck.score import advice, portability, wilson
-from harness.results.crosscheck import Cell, CrossCase, Found, Pair
+from sqlassay.harness.crosscheck.score import advice, portability, wilson
+from sqlassay.harness.results.crosscheck import Cell, CrossCase, Found, Pair
 
 
 def case(name: str, agreement: str, owner: str | None = None, sql: str = "SELECT 1", **more: bool) -> CrossCase:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters.mysql.adapter import MysqlAdapter
-from dialect_adapters.postgres.adapter import PostgresAdapter
-from dialect_adapters.sqlite.reading import read
-from dialect_adapters.transpile.causes import Difference
-from dialect_adapters.transpile.facts import INTEGER, NUMBER, TEXT, Affinity, ColumnFacts, Form, SchemaFacts, Typed
-from dialect_adapters.transpile.rewrite import rewrite
-from dialect_adapters.transpile.suspects import suspected_calls, suspects
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters.mysql.adapter import MysqlAdapter
+from sqlassay.dialect_adapters.postgres.adapter import PostgresAdapter
+from sqlassay.dialect_adapters.sqlite.reading import read
+from sqlassay.dialect_adapters.transpile.causes import Difference
+from sqlassay.dialect_adapters.transpile.facts import (
+    INTEGER,
+    NUMBER,
+    TEXT,
+    Affinity,
+    ColumnFacts,
+    Form,
+    SchemaFacts,
+    Typed,
+)
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite
+from sqlassay.dialect_adapters.transpile.suspects import suspected_calls, suspects
 
 FACTS = SchemaFacts(
     {

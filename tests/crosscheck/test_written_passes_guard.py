@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from rows import rows_of
 
-from cases.formats.databases import Found, snapshots_of
-from cases.snapshot import Snapshot
-from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import rewrite
-from harness.guard import check
-from harness.parse.parser import Parser
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse.parser import Parser
 
 TESTS = Path(__file__).parents[1]
 RETOLD = rows_of("retold")

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from dialect_adapters.contract import Endpoint, Limits, Pins
-from dialect_adapters.mysql import load as mysql_load
-from dialect_adapters.mysql.own import MYSQL as MYSQL_WORDS
-from dialect_adapters.mysql.recipe import RECIPE as MYSQL
-from dialect_adapters.mysql.session import MysqlSession
-from dialect_adapters.postgres import harden
-from dialect_adapters.postgres.recipe import RECIPE as POSTGRES
-from dialect_adapters.postgres.session import PostgresSession
-from dialect_adapters.sqlite.worker import child
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins
+from sqlassay.dialect_adapters.mysql import load as mysql_load
+from sqlassay.dialect_adapters.mysql.own import MYSQL as MYSQL_WORDS
+from sqlassay.dialect_adapters.mysql.recipe import RECIPE as MYSQL
+from sqlassay.dialect_adapters.mysql.session import MysqlSession
+from sqlassay.dialect_adapters.postgres import harden
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE as POSTGRES
+from sqlassay.dialect_adapters.postgres.session import PostgresSession
+from sqlassay.dialect_adapters.sqlite.worker import child
 
 _CATEGORIES = {
     value: name.removeprefix("SQLITE_LIMIT_")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from sqlalchemy.dialects import mysql, postgresql
 
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, ForeignKey, TableDef
-from dialect_adapters.ddl import metadata_of, schema_text, table_ddl
-from dialect_adapters.mysql.types import type_of as mysql_type
-from dialect_adapters.postgres.types import type_of as postgres_type
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, ForeignKey, TableDef
+from sqlassay.dialect_adapters.ddl import metadata_of, schema_text, table_ddl
+from sqlassay.dialect_adapters.mysql.types import type_of as mysql_type
+from sqlassay.dialect_adapters.postgres.types import type_of as postgres_type
 
 PARENT = TableDef("order", (ColumnDef("group", Kind.TEXT), ColumnDef("body", Kind.TEXT)), primary_key=("group",))
 CHILD = TableDef(

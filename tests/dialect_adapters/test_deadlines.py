@@ -12,11 +12,11 @@ import weakref
 from subprocess import PIPE
 from time import monotonic
 
-from dialect_adapters.deadlines import Deadlines
+from sqlassay.dialect_adapters.deadlines import Deadlines
 
 _STOPPED = """
 import sys, time
-from dialect_adapters.deadlines import Deadlines
+from sqlassay.dialect_adapters.deadlines import Deadlines
 clock = Deadlines()
 clock.at(time.monotonic() + 1000, lambda: None)
 time.sleep(0.3)

@@ -14,14 +14,14 @@ from uuid import uuid4
 
 import pytest
 
-from cases.catalog import Catalog
-from cases.errors import InputError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Adapter, Mode, Pins
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.load import write_database
-from sandboxes.contract import Provider
-from sandboxes.registry import provider
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Adapter, Mode, Pins
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.load import write_database
+from sqlassay.sandboxes.contract import Provider
+from sqlassay.sandboxes.registry import provider
 
 SHOP = """
 CREATE EXTENSION citext; CREATE EXTENSION pg_trgm; CREATE EXTENSION pgcrypto; CREATE EXTENSION "uuid-ossp";

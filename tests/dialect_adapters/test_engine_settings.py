@@ -9,21 +9,21 @@ from uuid import uuid4
 import pytest
 from rows import rows_of
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.outcome import Changed, Failure, Rows
-from cases.relation import Kind
-from cases.settings import EngineSettings
-from cases.snapshot import EVERY, Snapshot
-from dialect_adapters.contract import Limits, Pins
-from dialect_adapters.execute import Change
-from dialect_adapters.registry import adapter
-from harness.kin import in_dialects
-from sandboxes.contract import SnapshotImage
-from sandboxes.pool import Pool
-from sandboxes.pool_size import PoolSize
-from sandboxes.registry import provider
-from sandboxes.station import Station
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.outcome import Changed, Failure, Rows
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.snapshot import EVERY, Snapshot
+from sqlassay.dialect_adapters.contract import Limits, Pins
+from sqlassay.dialect_adapters.execute import Change
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.kin import in_dialects
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.pool_size import PoolSize
+from sqlassay.sandboxes.registry import provider
+from sqlassay.sandboxes.station import Station
 
 TABLE = rows_of("engine_settings")
 ROWS = [(dialect, row) for dialect, part in TABLE.items() for row in part["rows"]]

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from cases.errors import SandboxLostError
-from cases.outcome import Failure, Rows
-from cases.relation import Column, Kind, Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, SessionLostError, StatementError
-from dialect_adapters.deadlines import DEADLINES
-from dialect_adapters.execute import Executed, execute
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, SessionLostError, StatementError
+from sqlassay.dialect_adapters.deadlines import DEADLINES
+from sqlassay.dialect_adapters.execute import Executed, execute
 
 ONE = Relation((Column("a", Kind.INT),), ((1,),))
 SHORT = Limits(timeout=0.1)

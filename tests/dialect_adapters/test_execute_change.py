@@ -10,13 +10,21 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InfrastructureError, SandboxLostError
-from cases.outcome import Changed, Failure
-from cases.relation import Column, Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError, StateRules
-from dialect_adapters.execute import Change, Workshop, execute_change
-from dialect_adapters.state import PAGE, SMALL, read_state
+from sqlassay.cases.errors import InfrastructureError, SandboxLostError
+from sqlassay.cases.outcome import Changed, Failure
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import (
+    Endpoint,
+    Limits,
+    Pins,
+    Role,
+    SessionLostError,
+    StatementError,
+    StateRules,
+)
+from sqlassay.dialect_adapters.execute import Change, Workshop, execute_change
+from sqlassay.dialect_adapters.state import PAGE, SMALL, read_state
 
 LIMITS = Limits(timeout=0.2)
 RULES = StateRules(tables="TABLES", schema=(("columns", "COLUMNS"),), prepare=("PREPARE",))

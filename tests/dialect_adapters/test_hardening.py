@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 from rows import rows_of
 
-from dialect_adapters.contract import (
+from sqlassay.dialect_adapters.contract import (
     Adapter,
     Limits,
     Mode,
@@ -23,11 +23,11 @@ from dialect_adapters.contract import (
     SessionLostError,
     StatementError,
 )
-from dialect_adapters.registry import adapter
-from harness.redteam.targets import find_target
-from sandboxes.contract import Provider, Sandbox, SnapshotImage
-from sandboxes.docker.client import connect as connect_engine
-from sandboxes.registry import provider
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.redteam.targets import find_target
+from sqlassay.sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sqlassay.sandboxes.docker.client import connect as connect_engine
+from sqlassay.sandboxes.registry import provider
 
 pytestmark = pytest.mark.docker
 ROWS = rows_of("hardening")
@@ -112,7 +112,8 @@ class Range:
         if database == self.database:
             return sandbox.open(database, role, Pins())
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("dialect_adapters.postgres.session.login_name", lambda _, who: f"{who.value}_{self.database}")
+            named = "sqlassay.dialect_adapters.postgres.session.login_name"
+            patch.setattr(named, lambda _, who: f"{who.value}_{self.database}")
             return self.adapter.connect(sandbox.endpoint, database, role, Pins())
 
     def flood(self, sandbox: Sandbox, stack: contextlib.ExitStack) -> str:

@@ -14,11 +14,11 @@ import pytest
 from pymysql.constants import CLIENT
 from test_hardening import Range, Served
 
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.mysql import session as mysql
-from dialect_adapters.mysql.own import MYSQL
-from dialect_adapters.postgres.session import PostgresSession
-from sandboxes.contract import Sandbox
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.mysql import session as mysql
+from sqlassay.dialect_adapters.mysql.own import MYSQL
+from sqlassay.dialect_adapters.postgres.session import PostgresSession
+from sqlassay.sandboxes.contract import Sandbox
 
 pytestmark = pytest.mark.docker
 LIMITS = Limits(timeout=20.0)

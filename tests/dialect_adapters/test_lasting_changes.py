@@ -11,13 +11,13 @@ from uuid import uuid4
 import pytest
 from rows import rows_of
 
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from dialect_adapters.duckdb.worker.child import state_of as duckdb_state
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.worker.child import state_of as sqlite_state
-from harness.redteam.targets import find_target
-from sandboxes.contract import Sandbox
-from sandboxes.registry import provider
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.duckdb.worker.child import state_of as duckdb_state
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.worker.child import state_of as sqlite_state
+from sqlassay.harness.redteam.targets import find_target
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.registry import provider
 
 CHANGES: dict[str, list[str]] = rows_of("lasting_changes")
 LIMITS = Limits(timeout=30.0)

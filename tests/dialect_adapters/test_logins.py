@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from dialect_adapters.contract import Endpoint, Pins, Role, SessionLostError
-from dialect_adapters.mysql import session as mysql
-from dialect_adapters.postgres import session as postgres
-from dialect_adapters.registry import adapter
+from sqlassay.cases.errors import InputError
+from sqlassay.dialect_adapters.contract import Endpoint, Pins, Role, SessionLostError
+from sqlassay.dialect_adapters.mysql import session as mysql
+from sqlassay.dialect_adapters.postgres import session as postgres
+from sqlassay.dialect_adapters.registry import adapter
 
 NOWHERE = Endpoint(Path("/nonexistent/.s.PGSQL.5432"), password="s3cret")
 

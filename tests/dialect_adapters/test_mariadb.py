@@ -6,20 +6,20 @@ from pathlib import Path
 
 from sqlalchemy.dialects.mysql.mariadb import MariaDBDialect
 
-from cases.relation import Kind
-from cases.snapshot import ColumnDef
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Mode
-from dialect_adapters.mariadb.load import type_of
-from dialect_adapters.mariadb.own import MARIADB
-from dialect_adapters.mariadb.recipe import RECIPE
-from dialect_adapters.mariadb.spelling import spelling
-from dialect_adapters.mysql.own import MYSQL
-from dialect_adapters.mysql.scripts import statements_of
-from dialect_adapters.mysql.spelling import MysqlSpelling
-from dialect_adapters.mysql.wire import _kind_of
-from dialect_adapters.registry import adapter
-from sandboxes.loader import loader_files
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Mode
+from sqlassay.dialect_adapters.mariadb.load import type_of
+from sqlassay.dialect_adapters.mariadb.own import MARIADB
+from sqlassay.dialect_adapters.mariadb.recipe import RECIPE
+from sqlassay.dialect_adapters.mariadb.spelling import spelling
+from sqlassay.dialect_adapters.mysql.own import MYSQL
+from sqlassay.dialect_adapters.mysql.scripts import statements_of
+from sqlassay.dialect_adapters.mysql.spelling import MysqlSpelling
+from sqlassay.dialect_adapters.mysql.wire import _kind_of
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.loader import loader_files
 
 
 def test_a_uuid_has_a_type_of_its_own_and_json_is_checked_text() -> None:

@@ -12,13 +12,13 @@ from uuid import uuid4
 
 import pytest
 
-from cases.relation import FarTemporal, Kind, Relation
-from cases.snapshot import Snapshot
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.registry import adapter
-from sandboxes.contract import Provider, Sandbox, SnapshotImage
-from sandboxes.registry import provider
+from sqlassay.cases.relation import FarTemporal, Kind, Relation
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sqlassay.sandboxes.registry import provider
 
 pytestmark = pytest.mark.docker
 LIMITS = Limits(timeout=10.0)

@@ -9,12 +9,12 @@ from uuid import uuid4
 
 import pytest
 
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from dialect_adapters.registry import adapter
-from harness.redteam.targets import find_target
-from sandboxes.contract import Provider, Sandbox, SnapshotImage
-from sandboxes.fingerprint import Mark
-from sandboxes.registry import provider
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.redteam.targets import find_target
+from sqlassay.sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sqlassay.sandboxes.fingerprint import Mark
+from sqlassay.sandboxes.registry import provider
 
 pytestmark = pytest.mark.docker
 LIMITS = Limits(timeout=10.0)

@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import pytest
 
-from cases.relation import Column, FarTemporal, Json, Kind
-from dialect_adapters.mysql.values import relation_of
-from dialect_adapters.mysql.wire import Field, RawResult
+from sqlassay.cases.relation import Column, FarTemporal, Json, Kind
+from sqlassay.dialect_adapters.mysql.values import relation_of
+from sqlassay.dialect_adapters.mysql.wire import Field, RawResult
 
 UTF8, BINARY = 255, 63
 CASES = [

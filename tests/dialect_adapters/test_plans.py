@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.plan import QueryPlan, Scan
-from cases.relation import Column, Json, Relation
-from dialect_adapters.explaining import Planning
-from dialect_adapters.registry import adapter
+from sqlassay.cases.plan import QueryPlan, Scan
+from sqlassay.cases.relation import Column, Json, Relation
+from sqlassay.dialect_adapters.explaining import Planning
+from sqlassay.dialect_adapters.registry import adapter
 
 _ROWS = rows_of("plans")["rows"]
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError)
@@ -36,7 +36,7 @@ def test_a_plan_in_a_json_cell_is_the_same_plan() -> None:
     """Postgres gives its plan as JSON, which is a cell of its own kind."""
     row = next(row for row in _ROWS if row["dialect"] == "postgres")
     relation = Relation((Column("QUERY PLAN"),), ((Json(row["answer"]),),))
-    read = import_module("dialect_adapters.postgres.plan").plan_of
+    read = import_module("sqlassay.dialect_adapters.postgres.plan").plan_of
     assert read(relation) == _plan("postgres", row["answer"])
 
 

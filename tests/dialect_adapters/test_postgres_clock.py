@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from dialect_adapters.contract import Endpoint
-from dialect_adapters.postgres.clock import as_utc, check_clock, set_clock
-from dialect_adapters.postgres.recipe import CLOCK_FILE, RECIPE
+from sqlassay.cases.errors import InputError
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.dialect_adapters.postgres.clock import as_utc, check_clock, set_clock
+from sqlassay.dialect_adapters.postgres.recipe import CLOCK_FILE, RECIPE
 
 
 def test_clock_file_holds_the_instant_in_utc(tmp_path):

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from cases.relation import Column, FarTemporal, Interval, Json, Kind
-from dialect_adapters.postgres.values import TYPES, relation_of
-from dialect_adapters.postgres.wire import Field, RawResult
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Kind
+from sqlassay.dialect_adapters.postgres.values import TYPES, relation_of
+from sqlassay.dialect_adapters.postgres.wire import Field, RawResult
 
 UTC = dt.UTC
 CASES = [

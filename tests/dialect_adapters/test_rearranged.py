@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.formats.databases import Found, snapshots_of
-from cases.relation import Kind, Row
-from cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
-from dialect_adapters.rearranged import ORDERS, rearranged
-from dialect_adapters.registry import adapter
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
+from sqlassay.dialect_adapters.rearranged import ORDERS, rearranged
+from sqlassay.dialect_adapters.registry import adapter
 
 _SCRIPT = """
 CREATE TABLE goods (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, half AS (id / 2.0), "integer" INTEGER);

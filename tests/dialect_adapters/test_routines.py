@@ -9,19 +9,19 @@ from uuid import uuid4
 
 import pytest
 
-from cases.catalog import CatalogRoutine
-from cases.errors import InputError
-from cases.outcome import Failure, Outcome, Rows
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from dialect_adapters.execute import execute
-from dialect_adapters.registry import adapter
-from dialect_adapters.routines import described, with_allowed
-from sandboxes.contract import Provider, Sandbox, SnapshotImage
-from sandboxes.pool import Pool
-from sandboxes.pool_size import PoolSize
-from sandboxes.registry import provider
-from sandboxes.station import Care, Station
+from sqlassay.cases.catalog import CatalogRoutine
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Failure, Outcome, Rows
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.execute import execute
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.routines import described, with_allowed
+from sqlassay.sandboxes.contract import Provider, Sandbox, SnapshotImage
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.pool_size import PoolSize
+from sqlassay.sandboxes.registry import provider
+from sqlassay.sandboxes.station import Care, Station
 
 FOUND = (
     CatalogRoutine(name="f_total", kind="function", schema_name="public", arguments="integer"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dialect_adapters.mysql.scripts import statements_of
-from dialect_adapters.postgres.scripts import Part, parts_of
+from sqlassay.dialect_adapters.mysql.scripts import statements_of
+from sqlassay.dialect_adapters.postgres.scripts import Part, parts_of
 
 MYSQL = """-- a comment; with a semicolon
 CREATE TABLE t (a INT); # another;

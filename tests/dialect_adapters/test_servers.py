@@ -10,16 +10,16 @@ from uuid import uuid4
 
 import pytest
 
-from cases.errors import InputError
-from cases.outcome import Failure, Rows
-from cases.relation import Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Mode, Pins, Role, Session
-from dialect_adapters.execute import Executed, execute
-from dialect_adapters.registry import adapter
-from sandboxes.contract import Provider, Sandbox
-from sandboxes.registry import provider
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, Session
+from sqlassay.dialect_adapters.execute import Executed, execute
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import Provider, Sandbox
+from sqlassay.sandboxes.registry import provider
 
 pytestmark = pytest.mark.docker
 

@@ -61,7 +61,7 @@ def test_every_reason_is_one(dialect: str) -> None:
 
 def test_a_new_setting_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What is read is what the adapters say: one option more of the login is one setting more."""
-    from dialect_adapters.postgres import harden
+    from sqlassay.dialect_adapters.postgres import harden
 
     before = settings("postgres", tmp_path)
     real = harden.role

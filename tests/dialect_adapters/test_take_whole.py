@@ -16,14 +16,14 @@ from uuid import uuid4
 
 import pytest
 
-from cases.catalog import Catalog
-from cases.formats.registry import load_pack
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Mode, Pins
-from dialect_adapters.registry import adapter
-from harness.taking.pack import plan_pack, write_plan
-from sandboxes.contract import Provider, Sandbox
-from sandboxes.registry import provider
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Mode, Pins
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.taking.pack import plan_pack, write_plan
+from sqlassay.sandboxes.contract import Provider, Sandbox
+from sqlassay.sandboxes.registry import provider
 
 ROWS = 50_000 if os.environ.get("SQLASSAY_SOAK") else 2_000
 """Rows of the largest table: the whole size belongs to the soak."""
@@ -200,7 +200,7 @@ def test_a_servers_database_becomes_a_pack_with_nothing_lost(source: Source, tmp
 
 def _asked(source: Source, server: Sandbox, database: str, table: str) -> object:
     """Return a table's checksum."""
-    from dialect_adapters.contract import Limits, Role
+    from sqlassay.dialect_adapters.contract import Limits, Role
 
     session = server.open(database, Role.HARNESS, Pins())
     try:
@@ -234,7 +234,7 @@ def test_a_dump_of_sqlites_shell_becomes_a_pack_with_nothing_lost(tmp_path: Path
 
 
 def _endpoint(folder: Path):  # type: ignore[no-untyped-def]
-    from dialect_adapters.contract import Endpoint
+    from sqlassay.dialect_adapters.contract import Endpoint
 
     (folder / "out").mkdir()
     return Endpoint(folder / "out")

@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 import pytest
 
-from cases.errors import InputError
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
-from dialect_adapters.tally import Tally, check_loadable
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
+from sqlassay.dialect_adapters.tally import Tally, check_loadable
 
 TABLE = TableDef(
     "t",

@@ -7,11 +7,11 @@ from itertools import count
 
 import pytest
 
-from cases.errors import SandboxLostError
-from cases.relation import Column, Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, SessionLostError, StatementError
-from dialect_adapters.timing import Paced, Paces
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, SessionLostError, StatementError
+from sqlassay.dialect_adapters.timing import Paced, Paces
 
 _ONE = Relation((Column("a"),), ((1,),))
 

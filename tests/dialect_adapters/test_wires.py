@@ -12,10 +12,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, SessionLostError, StatementError
-from dialect_adapters.mysql.wire import Wire as MysqlWire
-from dialect_adapters.postgres.wire import Wire as PostgresWire
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, SessionLostError, StatementError
+from sqlassay.dialect_adapters.mysql.wire import Wire as MysqlWire
+from sqlassay.dialect_adapters.postgres.wire import Wire as PostgresWire
 
 LIMITS = Limits(timeout=5, rows=2, result_bytes=1000, cell_bytes=100)
 

@@ -7,12 +7,12 @@ from uuid import uuid4
 
 import pytest
 
-from cases.verdicts import FailureKind
-from dialect_adapters.conformance_data import ALPHA, BETA
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.registry import adapter
-from sandboxes.contract import Sandbox
-from sandboxes.registry import provider
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.conformance_data import ALPHA, BETA
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.registry import provider
 
 pytestmark = pytest.mark.docker
 

@@ -13,7 +13,7 @@ from typing import Any
 import pydantic
 
 import sqlassay
-from harness.run.options import JudgeKeywords, RunKeywords
+from sqlassay.harness.run.options import JudgeKeywords, RunKeywords
 
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 _HEAD = """\

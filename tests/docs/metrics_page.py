@@ -84,7 +84,7 @@ script with `--keep_distinct`; its default strikes DISTINCT from both texts firs
 
 def page() -> str:
     """Return the whole page."""
-    registry = import_module("harness.metrics.registry")
+    registry = import_module("sqlassay.harness.metrics.registry")
     found = registry.metrics(sorted(registry.installed()))
     parts = [_HEAD]
     for family, title in _FAMILIES.items():
@@ -119,7 +119,7 @@ def _profiles(registry: Any) -> str:
 
 def _weights() -> str:
     """Return SQLAS's metrics by category with both profiles' weights."""
-    overall = import_module("harness.metrics.sqlas_overall")
+    overall = import_module("sqlassay.harness.metrics.sqlas_overall")
     rows = []
     for category, members in overall.CATEGORIES.items():
         for metric in members:

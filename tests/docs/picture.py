@@ -12,7 +12,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 import sqlassay
-from harness.reports.terminal import render
+from sqlassay.harness.reports.terminal import render
 
 TARGET = Path(__file__).parents[2] / "docs" / "demo.svg"
 WIDTH = 100

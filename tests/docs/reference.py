@@ -26,10 +26,10 @@ def reference() -> str:
 
 def _commands() -> list[tuple[str, click.Command]]:
     """Return every command with its name; subcommands follow their group."""
-    main = import_module("harness.cli.main")
+    main = import_module("sqlassay.harness.cli.main")
     found: list[tuple[str, click.Command]] = []
     for name in main.COMMANDS:
-        command: click.Command = import_module(f"harness.cli.{main.module_of(name)}").command
+        command: click.Command = import_module(f"sqlassay.harness.cli.{main.module_of(name)}").command
         found.append((name, command))
         if isinstance(command, click.Group):
             found += [(f"{name} {sub}", command.commands[sub]) for sub in sorted(command.commands)]
@@ -63,7 +63,7 @@ def _metrics() -> str:
 
 def _policies() -> str:
     """Return the table of presets with what each sets apart from `strict`."""
-    presets = import_module("cases.presets")
+    presets = import_module("sqlassay.cases.presets")
     strict = presets.preset("strict").model_dump(mode="json")
     rows = []
     for name in sorted(presets.preset_names()):

@@ -25,15 +25,15 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.formats.registry import load_pack
-from cases.policy import Policy
-from cases.verdicts import ExitCode
-from dialect_adapters.registry import names
-from harness.judges.spec import Conduct
-from harness.metrics.registry import installed, metrics
-from harness.redteam.attacks import read_attacks
-from harness.redteam.variants import variants
-from harness.stef.rules import Tolerance
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.dialect_adapters.registry import names
+from sqlassay.harness.judges.spec import Conduct
+from sqlassay.harness.metrics.registry import installed, metrics
+from sqlassay.harness.redteam.attacks import read_attacks
+from sqlassay.harness.redteam.variants import variants
+from sqlassay.harness.stef.rules import Tolerance
 
 ROOT = Path(__file__).parents[2]
 _TABLE: dict[str, Any] = rows_of("numbers")
@@ -266,7 +266,7 @@ def test_a_number_without_a_source_is_found() -> None:
     assert source_faults({"says": "7", "by": "make nothing"}) == "make has no such target"
     assert source_faults({"says": "7", "measured": "once"}) == "say when and how"
     assert spelled(value("policy.rel_tol"), None) == "1e-9"
-    assert spelled(value("cases.verdicts:ExitCode.BREACH"), None) == "4"
+    assert spelled(value("sqlassay.cases.verdicts:ExitCode.BREACH"), None) == "4"
 
 
 def test_no_two_decisions_share_a_number() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cases.policy import Policy
-from cases.presets import preset, preset_names
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset, preset_names
 
 DOCS = Path(__file__).parents[2] / "docs"
 

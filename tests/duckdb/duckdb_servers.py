@@ -9,12 +9,12 @@ from uuid import uuid4
 
 import pytest
 
-from cases.snapshot import Snapshot
-from dialect_adapters.conformance_data import ALPHA, BETA
-from dialect_adapters.contract import Mode
-from dialect_adapters.registry import adapter
-from sandboxes.contract import Sandbox
-from sandboxes.registry import provider
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.conformance_data import ALPHA, BETA
+from sqlassay.dialect_adapters.contract import Mode
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.registry import provider
 
 installed = pytest.mark.skipif(
     importlib.util.find_spec("_duckdb") is None, reason="the duckdb package is not installed"

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from duckdb_servers import installed
 
-from dialect_adapters.duckdb.grammar import RULES
+from sqlassay.dialect_adapters.duckdb.grammar import RULES
 
 pytestmark = installed
 

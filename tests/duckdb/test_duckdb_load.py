@@ -15,17 +15,17 @@ from pathlib import Path
 import pytest
 from duckdb_servers import installed
 
-import sandboxes.process.library
-from cases.errors import InputError
-from cases.relation import FarTemporal, Kind, Row
-from cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
-from cases.sources.sqlite_file import sqlite_content
-from dialect_adapters.contract import Endpoint
-from dialect_adapters.duckdb.recipe import RECIPE
-from dialect_adapters.registry import adapter
-from harness.cli.main import _run
-from sandboxes.process.library import host_library
-from sandboxes.registry import provider
+import sqlassay.sandboxes.process.library
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import FarTemporal, Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
+from sqlassay.cases.sources.sqlite_file import sqlite_content
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.dialect_adapters.duckdb.recipe import RECIPE
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.cli.main import _run
+from sqlassay.sandboxes.process.library import host_library
+from sqlassay.sandboxes.registry import provider
 
 ID = ColumnDef("id", Kind.INT, nullable=False)
 
@@ -184,7 +184,7 @@ def test_without_the_package_one_line_says_what_to_install(
         raise PackageNotFoundError(name)
 
     host_library.cache_clear()
-    monkeypatch.setattr(sandboxes.process.library, "distribution", absent)
+    monkeypatch.setattr(sqlassay.sandboxes.process.library, "distribution", absent)
     code = _run(["run", "demo", "--dialect", "duckdb", "--out", str(tmp_path / "out")])
     host_library.cache_clear()
     said = capsys.readouterr()

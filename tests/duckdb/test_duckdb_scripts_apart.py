@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from duckdb_servers import installed
 
-from cases.errors import InputError
-from cases.snapshot import Snapshot
-from dialect_adapters import confined_scripts
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters import confined_scripts
 
 pytestmark = installed
 
@@ -20,7 +20,7 @@ CRASH = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
 
 def _write(folder: Path, text: str) -> Path:
     """Write a snapshot of one script and return the database file."""
-    from dialect_adapters.duckdb.load import write_database
+    from sqlassay.dialect_adapters.duckdb.load import write_database
 
     script = folder / "s.sql"
     script.write_text(text, encoding="utf-8")
@@ -54,7 +54,7 @@ def test_an_endless_script_ends_at_the_deadline(tmp_path: Path, monkeypatch: pyt
 
 def test_a_script_that_crashes_its_process_is_an_input_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the engine does wrong, the harness lives and names the script."""
-    from dialect_adapters.duckdb import load
+    from sqlassay.dialect_adapters.duckdb import load
 
     broken = tmp_path / "broken.py"
     broken.write_text(CRASH)

@@ -9,10 +9,10 @@ from uuid import UUID
 
 import pytest
 
-from cases.relation import FarTemporal, Interval, Json, Kind
-from dialect_adapters.contract import SessionLostError
-from dialect_adapters.duckdb.session import _described, _rows
-from dialect_adapters.duckdb.values import reader_of
+from sqlassay.cases.relation import FarTemporal, Interval, Json, Kind
+from sqlassay.dialect_adapters.contract import SessionLostError
+from sqlassay.dialect_adapters.duckdb.session import _described, _rows
+from sqlassay.dialect_adapters.duckdb.values import reader_of
 
 _UUID = "12345678-1234-5678-1234-567812345678"
 

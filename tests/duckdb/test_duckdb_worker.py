@@ -12,15 +12,15 @@ from uuid import UUID
 import pytest
 from duckdb_servers import installed, served
 
-from cases.outcome import Failure, Rows
-from cases.policy import Policy
-from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation
-from cases.typed_json import relation_from_json, relation_to_json
-from cases.verdicts import FailureKind
-from dialect_adapters.conformance import run_on
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from harness.verdict import GoldRows, judge_rows
-from sandboxes.contract import Sandbox
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation
+from sqlassay.cases.typed_json import relation_from_json, relation_to_json
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.conformance import run_on
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.harness.verdict import GoldRows, judge_rows
+from sqlassay.sandboxes.contract import Sandbox
 
 pytestmark = [pytest.mark.jail, installed]
 LIMITS = Limits(timeout=10.0)

@@ -50,7 +50,7 @@ def cli(tmp_path: Path) -> Callable[..., Ran]:
 
     def ran(*arguments: str, timeout: float = 600, env: dict[str, str] | None = None, name: str = "run") -> Ran:
         folder = tmp_path / name
-        command = [sys.executable, "-m", "harness.cli", *arguments]
+        command = [sys.executable, "-m", "sqlassay.harness.cli", *arguments]
         if arguments[0] == "run" and "--out" not in arguments:
             command += ["--out", str(folder)]
         done = subprocess.run(

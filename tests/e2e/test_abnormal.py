@@ -215,7 +215,7 @@ def slow_run(tmp_path: Path) -> tuple[subprocess.Popen[str], Path]:
         "import time\ndef slow(request):\n    time.sleep(0.4)\n    return 'SELECT name FROM customers'\n",
         encoding="utf-8",
     )
-    command = [sys.executable, "-m", "harness.cli", "run", "demo", "--agent", f"{tmp_path}/agent.py:slow"]
+    command = [sys.executable, "-m", "sqlassay.harness.cli", "run", "demo", "--agent", f"{tmp_path}/agent.py:slow"]
     started = subprocess.Popen(
         [*command, "--out", str(tmp_path / "run"), "--jobs", "2"],
         stdout=subprocess.PIPE,

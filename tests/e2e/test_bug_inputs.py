@@ -12,17 +12,17 @@ from uuid import uuid4
 import pytest
 from rows import rows_of
 
-from cases.outcome import Failure, Rows
-from cases.snapshot import Snapshot
-from cases.sources.scripts import scripts_digest
-from cases.verdicts import FailureKind
-from dialect_adapters.conformance import run_on
-from dialect_adapters.contract import Limits, Mode, Pins
-from dialect_adapters.registry import adapter
-from sandboxes.pool import Pool
-from sandboxes.pool_size import PoolSize
-from sandboxes.registry import provider
-from sandboxes.station import Station
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.sources.scripts import scripts_digest
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.conformance import run_on
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.pool_size import PoolSize
+from sqlassay.sandboxes.registry import provider
+from sqlassay.sandboxes.station import Station
 
 ROOT = Path(__file__).parents[2]
 HANDED = ROOT.parent / "shared" / "data" / "bug_inputs.jsonl"

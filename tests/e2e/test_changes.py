@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cases.formats.own import OwnFormat
-from dialect_adapters.registry import adapter
-from harness.parse.parser import Parser
+from sqlassay.cases.formats.own import OwnFormat
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.parse.parser import Parser
 
 PACK = Path(__file__).parents[2] / "cases" / "packs" / "changes"
 ENGINES = [

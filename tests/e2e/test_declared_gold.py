@@ -9,10 +9,10 @@ import pytest
 from handed_data import SHARED, needs_shared, read_jsonl
 from test_rewrites_handed import LIMITS, decided, golds, native, same, sessions
 
-from cases.formats.databases import Found, snapshots_of
-from cases.relation import Kind
-from dialect_adapters.registry import adapter
-from dialect_adapters.transpile.rewrite import rewrite
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite
 
 __all__ = ["sessions"]
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.metrics.registry import PRIMARY
+from sqlassay.harness.metrics.registry import PRIMARY
 
 ENGINES = [
     pytest.param("sqlite", marks=pytest.mark.jail),

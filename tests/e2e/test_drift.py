@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-import harness.evaluate
-import harness.run.bench
-from dialect_adapters.contract import Adapter, Endpoint, Mode, Pins, Role, Session
-from dialect_adapters.registry import adapter as real_adapter
-from harness.cli.main import _run
-from harness.redteam.bare import BareSession
-from harness.results.verdicts import GuardVerdict
+import sqlassay.harness.evaluate
+import sqlassay.harness.run.bench
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Mode, Pins, Role, Session
+from sqlassay.dialect_adapters.registry import adapter as real_adapter
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.redteam.bare import BareSession
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 ENGINES = [
     pytest.param("sqlite", Role.OWNER, marks=pytest.mark.jail),
@@ -52,10 +52,10 @@ def test_a_prediction_that_mutates_ends_the_run_with_4(
 ) -> None:
     """The statement that changed the data is named, and the next prediction meets an untouched server."""
     weak = Weakened(real_adapter(dialect), role)
-    monkeypatch.setattr(harness.run.bench, "find_adapter", lambda name: weak)
-    monkeypatch.setattr(harness.run.bench, "Mode", SimpleNamespace(READ=Mode.WRITE))
+    monkeypatch.setattr(sqlassay.harness.run.bench, "find_adapter", lambda name: weak)
+    monkeypatch.setattr(sqlassay.harness.run.bench, "Mode", SimpleNamespace(READ=Mode.WRITE))
     let_by = GuardVerdict(True, "allowed", flags=("flagged by the test",))
-    monkeypatch.setattr(harness.evaluate, "check", lambda *_, **__: let_by)
+    monkeypatch.setattr(sqlassay.harness.evaluate, "check", lambda *_, **__: let_by)
     predictions = tmp_path / "predictions.jsonl"
     lines = [json.dumps({"case_id": case, "sql": sql}) for case, sql in ANSWERS.items()]
     predictions.write_text("\n".join(lines) + "\n")

@@ -11,11 +11,11 @@ from uuid import uuid4
 
 import pytest
 
-from dialect_adapters.contract import Limits, Pins, Role
-from harness.cli.main import _run
-from sandboxes import pool_server
-from sandboxes.docker.client import Engine, connect
-from sandboxes.docker.sandbox import DockerSandbox
+from sqlassay.dialect_adapters.contract import Limits, Pins, Role
+from sqlassay.harness.cli.main import _run
+from sqlassay.sandboxes import pool_server
+from sqlassay.sandboxes.docker.client import Engine, connect
+from sqlassay.sandboxes.docker.sandbox import DockerSandbox
 
 # Another gold each time, so that none is kept from an earlier run.
 GOLD = f"gold-marker-{uuid4().hex}".encode()

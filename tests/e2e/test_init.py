@@ -14,16 +14,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.predictions import read_predictions
-from cases.relation import Interval
-from cases.sources.scripts import script_text
-from harness.cli.init_command import command
-from harness.cli.main import cli
-from harness.taking.pack import next_command, plan_pack, write_plan
-from harness.taking.registry import SOURCES, source_of
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.predictions import read_predictions
+from sqlassay.cases.relation import Interval
+from sqlassay.cases.sources.scripts import script_text
+from sqlassay.harness.cli.init_command import command
+from sqlassay.harness.cli.main import cli
+from sqlassay.harness.taking.pack import next_command, plan_pack, write_plan
+from sqlassay.harness.taking.registry import SOURCES, source_of
 
 QUESTIONS = (
     "Nr;Frage;SQL\n1;Wie viele Kunden?;SELECT COUNT(*) FROM customers\n2;Namen?;SELECT id, name FROM customers\n"
@@ -108,7 +108,7 @@ def test_what_convert_names_next_works(tmp_path: Path, monkeypatch: pytest.Monke
 def test_on_a_terminal_nothing_is_written_until_yes_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person sees the guess first; a program, which reads no terminal, gets the pack at once."""
     source = shop(tmp_path / "shop.db")
-    monkeypatch.setattr("harness.cli.init_command.on_terminal", lambda: True)
+    monkeypatch.setattr("sqlassay.harness.cli.init_command.on_terminal", lambda: True)
     assert "Nothing was written" in invoked(tmp_path / "new", "--from", source).output
     assert not (tmp_path / "new").exists()
     invoked(tmp_path / "new", "--from", source, "--yes")
@@ -213,7 +213,7 @@ CREATE VIEW fields AS SELECT s.x FROM t;
 def test_types_and_views_of_duckdb_are_kept_where_there_are_such(tmp_path: Path) -> None:
     """Wide numbers, intervals, moments, bits and lists keep their kind; views are made where the tables let them."""
     duckdb = pytest.importorskip("duckdb", reason="the extra `duckdb` is not installed")
-    from dialect_adapters.duckdb.load import write_database
+    from sqlassay.dialect_adapters.duckdb.load import write_database
 
     with duckdb.connect(tmp_path / "rich.duckdb") as made:
         made.execute(RICH)

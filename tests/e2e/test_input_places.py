@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.formats.registry import load_pack
-from cases.sources.rows_check import check
-from cases.starter import write_starter
-from dialect_adapters.contract import Endpoint
-from dialect_adapters.registry import adapter
-from harness.cli.main import _run
-from sandboxes.registry import provider
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.sources.rows_check import check
+from sqlassay.cases.starter import write_starter
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.cli.main import _run
+from sqlassay.sandboxes.registry import provider
 
 Edit = Callable[[str], str]
 

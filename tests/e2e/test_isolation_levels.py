@@ -108,8 +108,8 @@ def test_an_interrupted_run_leaves_no_sandbox(level, tmp_path, short_folder):
     lines = [json.dumps({"case_id": f"demo-{n:02}", "sql": slow, "route": "sales_db"}) for n in range(1, 12)]
     predictions.write_text("\n".join(lines) + "\n")
     process = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli", "run", "demo", "--predictions", str(predictions), "--isolation", level,
-         "--out", str(tmp_path / "run"), "--jobs", "2"],
+        [sys.executable, "-m", "sqlassay.harness.cli", "run", "demo", "--predictions", str(predictions),
+         "--isolation", level, "--out", str(tmp_path / "run"), "--jobs", "2"],
         cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env={**os.environ, "TMPDIR": str(short_folder)},
     )  # fmt: skip

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cases.errors import SqlassayError
-from dialect_adapters.postgres.recipe import RECIPE
-from harness.metrics.registry import PRIMARY
-from sandboxes.process.cgroups import groups_work
-from sandboxes.process.programs import host_programs
+from sqlassay.cases.errors import SqlassayError
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE
+from sqlassay.harness.metrics.registry import PRIMARY
+from sqlassay.sandboxes.process.cgroups import groups_work
+from sqlassay.sandboxes.process.programs import host_programs
 
 
 def unavailable() -> str:

@@ -11,14 +11,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from dialect_adapters import confined_program
+from sqlassay.dialect_adapters import confined_program
 
 HERE = Path(__file__).parent / "macos"
 
 
 def _sqlassay(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command as on macOS."""
-    command = [sys.executable, "-c", "import sys; from harness.cli.main import main; sys.exit(main())", *words]
+    command = [sys.executable, "-c", "import sys; from sqlassay.harness.cli.main import main; sys.exit(main())", *words]
     root = Path(__file__).parents[2]
     environment = os.environ | {"PYTHONPATH": f"{HERE}:{root}", "XDG_CACHE_HOME": str(folder / "cache")}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)

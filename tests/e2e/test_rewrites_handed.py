@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 from handed_data import SHARED, needs_shared, read_jsonl
 
-from cases.formats.databases import Found, snapshots_of
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Limits, Mode, Pins, Role, Session
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.determinism import probes
-from dialect_adapters.sqlite.reading import read
-from dialect_adapters.transpile.rewrite import rewrite
-from dialect_adapters.transpile.snapshot_facts import snapshot_facts
-from sandboxes.opening import open_provider
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, Session
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.determinism import probes
+from sqlassay.dialect_adapters.sqlite.reading import read
+from sqlassay.dialect_adapters.transpile.rewrite import rewrite
+from sqlassay.dialect_adapters.transpile.snapshot_facts import snapshot_facts
+from sqlassay.sandboxes.opening import open_provider
 
 LIMITS = Limits(timeout=30)
 UNDECIDED = """

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cases.formats.registry import load_pack
-from cases.presets import preset
-from cases.typed_json import relation_from_json
-from harness.compare import compare, resolve_policy
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.presets import preset
+from sqlassay.cases.typed_json import relation_from_json
+from sqlassay.harness.compare import compare, resolve_policy
 
 SHOP = Path(__file__).parents[2] / "cases" / "packs" / "shop"
 ENGINES = [
@@ -50,8 +50,8 @@ def test_gold_agrees_across_engines(cli, tmp_path):
     """Every gold, executed on all four engines, gives the same relation under `cross_dialect`."""
     import gzip
 
-    from dialect_adapters.registry import adapter
-    from harness.parse.parser import Parser
+    from sqlassay.dialect_adapters.registry import adapter
+    from sqlassay.harness.parse.parser import Parser
 
     golds: dict[str, dict[str, tuple]] = {}
     for dialect in ("sqlite", "duckdb", "postgres", "mysql"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
+from sqlassay.harness.cli.main import main
 
 
 @pytest.fixture(autouse=True)

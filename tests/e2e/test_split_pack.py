@@ -45,8 +45,8 @@ def pack(tmp_path: Path) -> Path:
 
 PROGRAM = """
 import sys
-from harness.cli.main import main
-from sandboxes import shares
+from sqlassay.harness.cli.main import main
+from sqlassay.sandboxes import shares
 shares.MOST_DATABASES = int(sys.argv.pop(1))
 main()
 """

@@ -7,16 +7,16 @@ from urllib.parse import quote
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from cases.formats.registry import load_pack
-from cases.relation import Json, Row
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Endpoint, Mode
-from dialect_adapters.mysql import session as mysql
-from dialect_adapters.postgres import session as postgres
-from dialect_adapters.registry import adapter
-from harness.taking.pack import plan_pack, write_plan
-from sandboxes.opening import open_provider
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.relation import Json, Row
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Endpoint, Mode
+from sqlassay.dialect_adapters.mysql import session as mysql
+from sqlassay.dialect_adapters.postgres import session as postgres
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.taking.pack import plan_pack, write_plan
+from sqlassay.sandboxes.opening import open_provider
 
 ADDRESSES = {
     "postgres": f"postgresql://{postgres.ADMIN}:{{password}}@/{{database}}?host={{folder}}",

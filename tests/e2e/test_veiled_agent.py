@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cases.starter import write_starter
+from sqlassay.cases.starter import write_starter
 
 pytestmark = pytest.mark.jail
 

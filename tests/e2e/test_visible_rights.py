@@ -8,14 +8,14 @@ from uuid import uuid4
 
 import pytest
 
-from cases.formats.own import limited
-from cases.outcome import Failure, Rows
-from cases.snapshot import Snapshot
-from dialect_adapters.conformance_data import ALPHA
-from dialect_adapters.contract import Limits, Mode, Pins
-from dialect_adapters.registry import adapter
-from sandboxes.pool_server import PooledServer
-from sandboxes.registry import provider
+from sqlassay.cases.formats.own import limited
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.conformance_data import ALPHA
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.pool_server import PooledServer
+from sqlassay.sandboxes.registry import provider
 
 SCRIPT = (
     "CREATE TABLE shown (id int, name varchar(20));\nINSERT INTO shown VALUES (1, 'a');\n"

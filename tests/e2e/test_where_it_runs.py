@@ -13,12 +13,12 @@ from pathlib import Path
 import docker
 import pytest
 
-from cases.errors import EngineUnavailableError, InfrastructureError
-from dialect_adapters.registry import adapter
-from sandboxes import opening
-from sandboxes.opening import open_provider
-from sandboxes.process import jail
-from sandboxes.process.provider import ProcessProvider
+from sqlassay.cases.errors import EngineUnavailableError, InfrastructureError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes import opening
+from sqlassay.sandboxes.opening import open_provider
+from sqlassay.sandboxes.process import jail
+from sqlassay.sandboxes.process.provider import ProcessProvider
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("tmp", "proc", "dev", "etc", "var/tmp")
@@ -52,7 +52,7 @@ def _inside(image: str, *arguments: str, path: str = "/usr/bin", **options: obje
     outer = [path for path in shown if not any(path != one and path.is_relative_to(one) for one in shown)]
     made = docker.from_env().containers.create(
         image,
-        [f"{sys.prefix}/bin/python", "-m", "harness.cli", *arguments],
+        [f"{sys.prefix}/bin/python", "-m", "sqlassay.harness.cli", *arguments],
         volumes={str(path): {"bind": str(path), "mode": "ro"} for path in outer},
         working_dir="/tmp",
         environment={"PATH": path, "HOME": "/tmp/home", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},

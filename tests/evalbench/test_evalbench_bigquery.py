@@ -14,10 +14,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from cases.errors import InfrastructureError
-from harness.evalbench.bigquery import EMULATOR, check_installed, store
-from harness.evalbench.reporting import BigQuery
-from harness.evalbench.tables import EVALS, SCORES, SUMMARY, Table
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.harness.evalbench.bigquery import EMULATOR, check_installed, store
+from sqlassay.harness.evalbench.reporting import BigQuery
+from sqlassay.harness.evalbench.tables import EVALS, SCORES, SUMMARY, Table
 
 pytest.importorskip("google.cloud.bigquery", reason="needs the extra sqlassay[bigquery]")
 

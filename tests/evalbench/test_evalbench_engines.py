@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError, SandboxStartError
-from cases.pack import Pack
-from cases.verdicts import ExitCode
-from harness.cli.evalbench_run import Plan, plans, run_all
-from harness.evalbench.config import EvalBenchRun
-from harness.results.run_result import Manifest, RunResult
-from harness.run.book import Watch
-from harness.run.options import RunConfig, options_from
+from sqlassay.cases.errors import InfrastructureError, InputError, SandboxStartError
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.harness.cli.evalbench_run import Plan, plans, run_all
+from sqlassay.harness.evalbench.config import EvalBenchRun
+from sqlassay.harness.results.run_result import Manifest, RunResult
+from sqlassay.harness.run.book import Watch
+from sqlassay.harness.run.options import RunConfig, options_from
 
 ITEM = {"nl_prompt": "?", "query_type": "dql", "database": "a", "generated_sql": "SELECT 1"}
 ITEMS = [
@@ -183,7 +183,7 @@ def test_bigquery_is_told_of_after_the_files(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A server that refuses costs the exit code, not the files."""
-    from harness.evalbench import bigquery
+    from sqlassay.harness.evalbench import bigquery
 
     def refuse(*_: object) -> str:
         """Refuse the tables."""

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.presets import preset
-from cases.verdicts import Verdict
-from harness.cli.main import _run
-from harness.evalbench.config import EvalBenchRun, read_run
-from harness.metrics.registry import check_options, metrics
-from harness.results.evidence import Evidence, MetricSettings
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.presets import preset
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.evalbench.config import EvalBenchRun, read_run
+from sqlassay.harness.metrics.registry import check_options, metrics
+from sqlassay.harness.results.evidence import Evidence, MetricSettings
 
 TABLE = rows_of("evalbench_run")
 KNOWN = ("postgres", "sqlite")
@@ -153,7 +153,7 @@ def test_bigquery_without_its_client_is_refused_before_anything_runs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The line says which extra to install."""
-    from harness.evalbench import bigquery
+    from sqlassay.harness.evalbench import bigquery
 
     monkeypatch.setattr(bigquery, "find_spec", lambda _name: None)
     path = laid({"reporting": {"bigquery": {"gcp_project_id": "p"}}})

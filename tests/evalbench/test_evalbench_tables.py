@@ -10,22 +10,22 @@ from typing import Any
 
 import pytest
 
-from cases.case import Case, Prediction
-from cases.errors import InfrastructureError
-from cases.outcome import Changed, Failure, Outcome, Rows
-from cases.policy import Policy
-from cases.relation import Column, FarTemporal, Json, Relation
-from cases.verdicts import ExitCode, FailureKind, Verdict
-from harness.evalbench import csv_files
-from harness.evalbench.config import EvalBenchRun, Model
-from harness.evalbench.reporting import Reporting
-from harness.evalbench.scorers import CONSISTENCY, Scorer
-from harness.evalbench.tables import OF_TRIALS, SCORES, Job, Part, Table, tables
-from harness.evalbench.watching import Seen, Watcher
-from harness.results.case_result import CaseResult, ScoreRecord, Timing
-from harness.results.evidence import Evidence, Execution, GoldAnswer
-from harness.results.parsed import ParsedQuery
-from harness.results.run_result import IsolationRecord, Manifest, RunResult
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.outcome import Changed, Failure, Outcome, Rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, FarTemporal, Json, Relation
+from sqlassay.cases.verdicts import ExitCode, FailureKind, Verdict
+from sqlassay.harness.evalbench import csv_files
+from sqlassay.harness.evalbench.config import EvalBenchRun, Model
+from sqlassay.harness.evalbench.reporting import Reporting
+from sqlassay.harness.evalbench.scorers import CONSISTENCY, Scorer
+from sqlassay.harness.evalbench.tables import OF_TRIALS, SCORES, Job, Part, Table, tables
+from sqlassay.harness.evalbench.watching import Seen, Watcher
+from sqlassay.harness.results.case_result import CaseResult, ScoreRecord, Timing
+from sqlassay.harness.results.evidence import Evidence, Execution, GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.run_result import IsolationRecord, Manifest, RunResult
 
 JOB = Job("job", datetime(2026, 11, 28, 5, 9, 32, 619855))  # noqa: DTZ001 (EvalBench writes no zone)
 CASE = Case(

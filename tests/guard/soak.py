@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from dialect_adapters.contract import GrammarRules
-from harness.guard import check
-from harness.parse import Parser
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
 
 DIALECTS = ("postgres", "mysql", "sqlite")
 PROFILES = ("dql", "dql", "dml", "ddl")

@@ -18,15 +18,15 @@ from uuid import uuid4
 
 from random_statements import TABLES, Statements
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.errors import SandboxLostError
-from cases.relation import Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters.contract import Limits, Mode, Pins, Role, Session, SessionLostError, StatementError
-from dialect_adapters.registry import adapter
-from harness.guard import check
-from harness.parse import Parser
-from sandboxes.contract import Sandbox
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.errors import SandboxLostError
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, Session, SessionLostError, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
+from sqlassay.sandboxes.contract import Sandbox
 
 DIALECTS = ("sqlite", "duckdb", "postgres", "mysql", "mariadb")
 SEED = 20261128
@@ -195,7 +195,7 @@ def _snapshot(missing: str) -> Snapshot:
 @contextmanager
 def _server(dialect: str) -> Iterator[Reads]:
     """A server with one database that has every table, and one for each table that it lacks."""
-    from sandboxes.registry import provider
+    from sqlassay.sandboxes.registry import provider
 
     spoken, makes = adapter(dialect), provider("docker")
     sessions: dict[str, Session] = {}

@@ -14,13 +14,13 @@ from uuid import uuid4
 import pytest
 from rows import rows_of
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.relation import Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.registry import adapter
-from harness.guard import check
-from harness.parse import Parser
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
 
 _GROUPS = rows_of("analyst")
 _PLAIN = rows_of("plain")["queries"]
@@ -148,7 +148,7 @@ def _duckdb() -> Iterator[Callable[[str], object]]:
 @contextmanager
 def _server(dialect: str) -> Iterator[Callable[[str], object]]:
     """A server, as the role of a prediction sees it."""
-    from sandboxes.registry import provider
+    from sqlassay.sandboxes.registry import provider
 
     spoken, makes = adapter(dialect), provider("docker")
     try:

@@ -7,16 +7,16 @@ from uuid import uuid4
 
 import pytest
 
-from cases.outcome import Rows
-from dialect_adapters.conformance import run_on
-from dialect_adapters.conformance_data import ALPHA, BETA
-from dialect_adapters.contract import Limits, Mode
-from dialect_adapters.registry import adapter
-from harness.guard import check
-from harness.parse import Parser
-from harness.parse.versions import readings
-from sandboxes.contract import Sandbox
-from sandboxes.registry import provider
+from sqlassay.cases.outcome import Rows
+from sqlassay.dialect_adapters.conformance import run_on
+from sqlassay.dialect_adapters.conformance_data import ALPHA, BETA
+from sqlassay.dialect_adapters.contract import Limits, Mode
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.parse.versions import readings
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.registry import provider
 
 pytestmark = pytest.mark.docker
 

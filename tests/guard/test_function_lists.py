@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from dialect_adapters.contract import GrammarRules
-from dialect_adapters.wordlist import EngineFunction, read_catalogue, read_reasons
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.dialect_adapters.wordlist import EngineFunction, read_catalogue, read_reasons
 
 _ROOT = Path(__file__).parents[2]
 _DIALECTS = ["postgres", "mysql", "mariadb", "sqlite", "duckdb"]

@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import sqlassay
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.errors import InputError
-from cases.relation import Kind
-from harness.cli.guard_command import command
-from harness.guard.statements import Statement, expand, read_statements
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Kind
+from sqlassay.harness.cli.guard_command import command
+from sqlassay.harness.guard.statements import Statement, expand, read_statements
 
 _CATALOG = Catalog(
     dialect="sqlite",

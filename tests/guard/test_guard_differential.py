@@ -16,15 +16,15 @@ from uuid import uuid4
 import pytest
 from rows import rows_of
 
-from cases.catalog import Catalog
-from cases.relation import Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters.contract import Limits, Mode, Pins, Role, SessionLostError, StatementError
-from dialect_adapters.registry import adapter
-from harness.guard import check
-from harness.parse import Parser
-from sandboxes.contract import Sandbox
-from sandboxes.registry import provider
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, SessionLostError, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.registry import provider
 
 SAMPLE = 2_500
 _TABLE = rows_of("guard")

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 from rows import rows_of
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.relation import Kind
-from dialect_adapters.contract import Akin
-from dialect_adapters.registry import adapter, names
-from harness.guard import check
-from harness.parse import Parser
-from harness.results.verdicts import GuardVerdict
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.contract import Akin
+from sqlassay.dialect_adapters.registry import adapter, names
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 _HOSTILE = rows_of("hostile")
 _PLAIN = rows_of("plain")

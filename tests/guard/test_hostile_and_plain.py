@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
-from cases.relation import Kind
-from dialect_adapters.registry import adapter
-from harness.guard import check
-from harness.parse import Parser
-from harness.results.verdicts import GuardVerdict
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogRoutine, CatalogTable
+from sqlassay.cases.relation import Kind
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 _HOSTILE = rows_of("hostile")
 _PLAIN = rows_of("plain")

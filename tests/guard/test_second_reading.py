@@ -7,11 +7,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from dialect_adapters.postgres.grammar import RULES
-from harness.guard import check
-from harness.parse.facts import facts_of
-from harness.parse.second import second_reading
-from harness.results.parsed import ParsedQuery, SecondReading, TableRef
+from sqlassay.dialect_adapters.postgres.grammar import RULES
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse.facts import facts_of
+from sqlassay.harness.parse.second import second_reading
+from sqlassay.harness.results.parsed import ParsedQuery, SecondReading, TableRef
 
 _SQL = "WITH r AS (SELECT id FROM orders) SELECT count(*) FROM r"
 _PARSED = ParsedQuery(

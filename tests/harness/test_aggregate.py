@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from cases.case import Case, Prediction
-from cases.policy import Policy
-from cases.verdicts import Cause, ExitCode, Verdict, worst
-from harness import aggregate as totals
-from harness.metrics.disagreement import DISAGREEMENT
-from harness.results.case_result import CaseResult, GuardRecord, ScoreRecord
-from harness.results.evidence import Evidence, Execution
-from harness.results.parsed import ParsedQuery, TableRef
-from harness.results.run_result import Aggregate
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.verdicts import Cause, ExitCode, Verdict, worst
+from sqlassay.harness import aggregate as totals
+from sqlassay.harness.metrics.disagreement import DISAGREEMENT
+from sqlassay.harness.results.case_result import CaseResult, GuardRecord, ScoreRecord
+from sqlassay.harness.results.evidence import Evidence, Execution
+from sqlassay.harness.results.parsed import ParsedQuery, TableRef
+from sqlassay.harness.results.run_result import Aggregate
 
 
 def result(

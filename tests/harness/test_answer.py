@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows import rows_of
 
-from dialect_adapters.contract import GrammarRules
-from dialect_adapters.registry import adapter
-from harness.answer import LONGEST, read_answer
+from sqlassay.dialect_adapters.contract import GrammarRules
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.answer import LONGEST, read_answer
 
 _TABLE = rows_of("answers")
 _DIALECTS = ("sqlite", "postgres", "mysql", "mariadb", "duckdb")

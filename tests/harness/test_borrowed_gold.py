@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cases.case import Case
-from cases.relation import Column, Kind, Relation
-from harness.borrowed_gold import source_of, verified
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.case import Case
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.harness.borrowed_gold import source_of, verified
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
 
 PARSED = ParsedQuery("SELECT 1", "sqlite", "sqlglot")
 

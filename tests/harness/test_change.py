@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from cases.case import Case
-from cases.catalog import Catalog
-from cases.outcome import Changed, Failure, TableState
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Relation, Row
-from cases.verdicts import FailureKind
-from harness.change import cells_between, compare_states, plan, with_known
+from sqlassay.cases.case import Case
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.outcome import Changed, Failure, TableState
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.harness.change import cells_between, compare_states, plan, with_known
 
 SKILL = preset("skill")
 

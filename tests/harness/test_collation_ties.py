@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from cases.presets import preset
-from cases.relation import Column, Relation
-from harness.compare import may_tie
-from harness.parse import Parser
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import Comparison
-from harness.verdict import GoldRows, judge_rows
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.harness.compare import may_tie
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import Comparison
+from sqlassay.harness.verdict import GoldRows, judge_rows
 
 ROWS = [(1, "b", 5), (2, "B", 6), (3, "a", 7), (4, "A", 8), (5, "c", 9)]
 

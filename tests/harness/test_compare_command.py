@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cases.typed_json import encode
-from harness.cli.main import _run
-from harness.verdict import judge_rows
+from sqlassay.cases.typed_json import encode
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.verdict import judge_rows
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "data" / "comparison"
 
@@ -202,7 +202,7 @@ def test_a_pair_that_fails_inside_costs_that_pair_alone(
             raise ZeroDivisionError("no such number")
         return judge_rows(gold, predicted, policy)
 
-    monkeypatch.setattr("harness.verdict.judge_rows", fail_once)
+    monkeypatch.setattr("sqlassay.harness.verdict.judge_rows", fail_once)
     assert _run(["compare", str(pairs)]) == 0
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["verdict"] for line in lines] == ["match", "undecided", "match"]

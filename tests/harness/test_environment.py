@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 import pytest
 
-from cases.errors import InputError
-from harness.cli.environment import check_environment, let_in
-from harness.cli.main import COMMANDS, cli, main, module_of
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.cli.environment import check_environment, let_in
+from sqlassay.harness.cli.main import COMMANDS, cli, main, module_of
 
-_FILES = {name: f"harness.cli.{module_of(name)}" for name in COMMANDS}
+_FILES = {name: f"sqlassay.harness.cli.{module_of(name)}" for name in COMMANDS}
 
 
 def _said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:

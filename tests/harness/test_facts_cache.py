@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.relation import Kind
-from harness.parse import parser as parsing
-from harness.parse.parser import Parser
-from harness.store import kept_files
-from harness.store.facts_cache import FactsCache
-from harness.store.kept_files import KeptFiles
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.relation import Kind
+from sqlassay.harness.parse import parser as parsing
+from sqlassay.harness.parse.parser import Parser
+from sqlassay.harness.store import kept_files
+from sqlassay.harness.store.facts_cache import FactsCache
+from sqlassay.harness.store.kept_files import KeptFiles
 
 SQL = "SELECT x.id, x.name FROM t AS x WHERE x.id = 7 ORDER BY x.name LIMIT 3"
 

@@ -12,14 +12,14 @@ import duckdb
 import pytest
 from rows import rows_of
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.presets import preset, preset_names
-from cases.relation import Column, Kind, Relation
-from harness.parse import Parser
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import Comparison
-from harness.verdict import GoldRows, credited, judge_rows
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.presets import preset, preset_names
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import Comparison
+from sqlassay.harness.verdict import GoldRows, credited, judge_rows
 
 TABLE = rows_of("gaming")
 OURS = tuple(name for name in preset_names() if preset(name).peer is None)

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from cases.case import Case
-from harness.run import runner
-from harness.store.shelf import GoldShelf
+from sqlassay.cases.case import Case
+from sqlassay.harness.run import runner
+from sqlassay.harness.store.shelf import GoldShelf
 
 
 class Pool:

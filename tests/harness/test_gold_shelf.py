@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError
-from cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
-from harness.store.shelf import GoldShelf
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.relation import Column, FarTemporal, Interval, Json, Kind, Relation
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.store.shelf import GoldShelf
 
 _CELLS = (1, "é", None, Decimal("1.10"), Json("{}"), FarTemporal("infinity"), Interval(1, 2, 3), (1, (None,)), b"x")
 _ROWS = tuple((number, *_CELLS) for number in range(50))

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness.cli.main import COMMANDS
+from sqlassay.harness.cli.main import COMMANDS
 
 HEAVY = (
     "pydantic",
@@ -24,7 +24,7 @@ HEAVY = (
 
 _CODE = """
 import sys
-from harness.cli.main import _run
+from sqlassay.harness.cli.main import _run
 code = _run({arguments!r})
 heavy = [name for name in {heavy!r} if name in sys.modules]
 sys.stderr.write(f"{{code}} {{heavy}}")
@@ -43,7 +43,7 @@ def test_help_imports_nothing_heavy(arguments):
 def test_root_logger_is_never_touched():
     """-v gives the logger sqlassay a handler; the root logger keeps what the program gave it."""
     code = (
-        "import logging\nfrom harness.cli.main import _run\n_run(['-vv', '--log-json', 'list', 'dialects'])\n"
+        "import logging\nfrom sqlassay.harness.cli.main import _run\n_run(['-vv', '--log-json', 'list', 'dialects'])\n"
         "import sys\nsys.stderr.write(f'{logging.getLogger().handlers} {logging.getLogger().level}')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
@@ -52,7 +52,7 @@ def test_root_logger_is_never_touched():
 
 def test_a_machine_fault_is_no_internal_error(monkeypatch, capsys):
     """What the operating system refuses is infrastructure with its path, not a bug to report."""
-    from harness.cli import main
+    from sqlassay.harness.cli import main
 
     def refused(**_: object) -> None:
         raise PermissionError(13, "Permission denied", "/some/where")
@@ -64,7 +64,7 @@ def test_a_machine_fault_is_no_internal_error(monkeypatch, capsys):
 
 def test_a_quoted_value_cannot_steer_the_terminal(tmp_path, capsys):
     """The line that ends a command spells out what a terminal would obey in a name or a value of a file."""
-    from harness.cli.main import _run
+    from sqlassay.harness.cli.main import _run
 
     assert _run(["run", str(tmp_path / "\x1b[31mred\u202e")]) == 2
     said = capsys.readouterr().err

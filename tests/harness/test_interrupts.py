@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import main as module
-from harness.cli.main import Interrupts
+from sqlassay.harness.cli import main as module
+from sqlassay.harness.cli.main import Interrupts
 
 
 def test_the_first_signal_interrupts_and_the_next_are_answered(
@@ -40,7 +40,7 @@ def test_three_interrupts_in_a_row_leave_nothing(tmp_path: Path) -> None:
     agent.write_text("import time\ndef answer(request):\n    time.sleep(60)\n")
     temporary = tmp_path / "tmp"
     temporary.mkdir()
-    command = [sys.executable, "-m", "harness.cli", "run", "demo", "--agent", f"{agent}:answer", "--jobs", "2"]
+    command = [sys.executable, "-m", "sqlassay.harness.cli", "run", "demo", "--agent", f"{agent}:answer", "--jobs", "2"]
     where = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(tmp_path / "cache")}
     environment = {**os.environ, **where, "PYTHONPATH": str(Path(__file__).parents[2])}
     process = subprocess.Popen(command, env=environment, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -7,14 +7,14 @@ import json
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from cases.verdicts import Verdict
-from harness.results.case_result import CaseResult, Timing
-from harness.results.run_result import Manifest
-from harness.run.book import Book
-from harness.run.earlier import Earlier, day_of
-from harness.store.folder import RunFolder
-from harness.store.journal import JOURNAL, Journal, read
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.run_result import Manifest
+from sqlassay.harness.run.book import Book
+from sqlassay.harness.run.earlier import Earlier, day_of
+from sqlassay.harness.store.folder import RunFolder
+from sqlassay.harness.store.journal import JOURNAL, Journal, read
 
 
 def result(case_id: str, trial: int = 0) -> CaseResult:
@@ -82,7 +82,7 @@ def test_a_line_that_does_not_fit_leaves_the_journal_as_it_was(tmp_path, monkeyp
     def full(_descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("harness.store.journal.os.fsync", full)
+    monkeypatch.setattr("sqlassay.harness.store.journal.os.fsync", full)
     with pytest.raises(InfrastructureError, match="sqlassay resume"):
         journal.add(result("b"), timing("b"))
     journal.close()

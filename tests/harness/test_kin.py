@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.pack import Pack
-from cases.snapshot import Snapshot
-from harness.kin import in_dialects, kin_of, lent, predictions_in
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.harness.kin import in_dialects, kin_of, lent, predictions_in
 
 
 def pack(*cases: Case, **scripts: tuple[Path, ...]) -> Pack:

@@ -29,7 +29,7 @@ def start(self):
 threading.Thread.start = start
 """
 _NO_MEMORY = """
-import cases.formats.registry as registry
+import sqlassay.cases.formats.registry as registry
 
 def load_pack(*_, **__):
     raise MemoryError
@@ -42,17 +42,17 @@ registry.load_pack = load_pack
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (_UNREADABLE.format(what="harness.reports"), "Input/output error"),
-        (_UNREADABLE.format(what="harness.reports.junit"), "reports could not be written: junit"),
-        (_UNREADABLE.format(what="harness.metrics.routing"), "Input/output error"),
-        (_UNREADABLE.format(what="sandboxes.process.plan"), "Input/output error"),
+        (_UNREADABLE.format(what="sqlassay.harness.reports"), "Input/output error"),
+        (_UNREADABLE.format(what="sqlassay.harness.reports.junit"), "reports could not be written: junit"),
+        (_UNREADABLE.format(what="sqlassay.harness.metrics.routing"), "Input/output error"),
+        (_UNREADABLE.format(what="sqlassay.sandboxes.process.plan"), "Input/output error"),
         (_NO_THREAD, "starts no further thread. Look at `ulimit -u`"),
         (_NO_MEMORY, "ran out of memory"),
     ],
 )
 def test_a_refusal_of_the_machine_is_infrastructure(fault: str, said: str, tmp_path: Path) -> None:
     """Exit 3, the fault and what to do in the last line; nothing is called internal."""
-    code = f"{fault}\nimport sys\nfrom harness.cli.main import main\nmain(sys.argv[1:])\n"
+    code = f"{fault}\nimport sys\nfrom sqlassay.harness.cli.main import main\nmain(sys.argv[1:])\n"
     arguments = ["run", "demo", "--dialect", "sqlite", "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.pack import PackSettings
-from cases.policy import PolicyOverrides
-from harness.run.options import options_from, resolve
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import PackSettings
+from sqlassay.cases.policy import PolicyOverrides
+from sqlassay.harness.run.options import options_from, resolve
 
 
 def test_precedence_is_command_line_environment_file_pack_default():

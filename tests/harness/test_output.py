@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InputError
-from harness.cli.main import main
-from harness.run import asking
-from harness.store.folder import RunFolder
-from harness.store.output import MARKER, check_output, claim, marked_below, note, noted
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.cli.main import main
+from sqlassay.harness.run import asking
+from sqlassay.harness.store.folder import RunFolder
+from sqlassay.harness.store.output import MARKER, check_output, claim, marked_below, note, noted
 
 
 @pytest.fixture(autouse=True)

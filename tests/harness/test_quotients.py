@@ -7,13 +7,13 @@ from decimal import Decimal
 
 import pytest
 
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Relation
-from dialect_adapters.registry import adapter
-from harness.parse import Parser
-from harness.results.evidence import GoldAnswer
-from harness.verdict import GoldRows, judge_rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.verdict import GoldRows, judge_rows
 
 AVERAGE = "SELECT AVG(v) FROM t"
 SHARE = "SELECT SUM(v) * 100 / COUNT(*) AS share FROM t"

@@ -13,26 +13,26 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.outcome import Changed, Failure, TableState
-from cases.policy import Policy, PolicyOverrides
-from cases.policy_spelling import policy_named
-from cases.presets import case_policy, preset
-from cases.relation import Column, Relation, Row
-from cases.verdicts import FailureKind, Verdict
-from harness.change import compare_states
-from harness.cli.main import _run
-from harness.compare import compare, resolve_policy
-from harness.results.case_result import CaseResult, OrderRecord, StructureRecord, Timing
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import OrderFacts, OrderKey, ParsedQuery
-from harness.results.records import comparison_record
-from harness.results.run_result import IsolationRecord, Manifest
-from harness.run.rescore import differing_under, rescore
-from harness.store.folder import RunFolder, file_name
-from harness.store.reading import read_run, read_sides
-from harness.store.sides import Side, row_sides, side_from_json, side_to_json, state_sides
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Changed, Failure, TableState
+from sqlassay.cases.policy import Policy, PolicyOverrides
+from sqlassay.cases.policy_spelling import policy_named
+from sqlassay.cases.presets import case_policy, preset
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.cases.verdicts import FailureKind, Verdict
+from sqlassay.harness.change import compare_states
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.compare import compare, resolve_policy
+from sqlassay.harness.results.case_result import CaseResult, OrderRecord, StructureRecord, Timing
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import OrderFacts, OrderKey, ParsedQuery
+from sqlassay.harness.results.records import comparison_record
+from sqlassay.harness.results.run_result import IsolationRecord, Manifest
+from sqlassay.harness.run.rescore import differing_under, rescore
+from sqlassay.harness.store.folder import RunFolder, file_name
+from sqlassay.harness.store.reading import read_run, read_sides
+from sqlassay.harness.store.sides import Side, row_sides, side_from_json, side_to_json, state_sides
 
 HOSTILE = "<script>|`x`\x1b[31m"
 POLICIES = (("bird", preset("bird")), ("strict", preset("strict")))

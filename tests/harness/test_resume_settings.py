@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InputError
-from cases.pack import PackSettings
-from harness.results.run_result import Manifest
-from harness.run.manifest import _settings
-from harness.run.options import RunConfig, RunOptions, options_from, resolve
-from harness.run.resume import Moved, _config
-from harness.store.places import Places
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import PackSettings
+from sqlassay.harness.results.run_result import Manifest
+from sqlassay.harness.run.manifest import _settings
+from sqlassay.harness.run.options import RunConfig, RunOptions, options_from, resolve
+from sqlassay.harness.run.resume import Moved, _config
+from sqlassay.harness.store.places import Places
 
 _PLACES = Places(folder=Path("/"), pack=Path("pack"), pack_format="own", agent="agents:answer")
 _ELSEWHERE = {"dialect", "out", "agent", "predictions"}

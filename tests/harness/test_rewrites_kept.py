@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.formats.databases import Found, snapshots_of
-from cases.snapshot import Snapshot
-from dialect_adapters.registry import adapter
-from harness.store import rewrites
-from harness.store.rewrites import Rewrites
+from sqlassay.cases.formats.databases import Found, snapshots_of
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.store import rewrites
+from sqlassay.harness.store.rewrites import Rewrites
 
 SQL = "SELECT s FROM t WHERE s LIKE 'a%'"
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 import tracemalloc
 from pathlib import Path
 
-from cases.verdicts import Verdict
-from harness.results.case_result import CaseResult, ComparisonRecord, GuardRecord, ScoreRecord, StructureRecord, Timing
-from harness.run.book import Book
-from harness.store.folder import RunFolder
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.results.case_result import (
+    CaseResult,
+    ComparisonRecord,
+    GuardRecord,
+    ScoreRecord,
+    StructureRecord,
+    Timing,
+)
+from sqlassay.harness.run.book import Book
+from sqlassay.harness.store.folder import RunFolder
 
 RESULTS = 500
 MOST_BYTES = 5_000

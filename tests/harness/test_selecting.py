@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.pack import Pack
-from harness.run.select import select
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.pack import Pack
+from sqlassay.harness.run.select import select
 
 CASES = tuple(
     Case(id=name, question="?", snapshot="s", gold={"sqlite": ("SELECT 1",)}, tags=tags)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from dialect_adapters.registry import adapter
-from harness.steps import statements
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.steps import statements
 
 _ROWS = rows_of("agent_steps")["rows"]
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from cases.relation import Column, Kind, Relation
-from cases.verdicts import Verdict
-from harness.results.case_result import CaseResult, Timing
-from harness.results.evidence import GoldAnswer
-from harness.results.parsed import ParsedQuery
-from harness.store.folder import JOURNAL, RELATIONS, RunFolder, file_name, read_journal
-from harness.store.gold_cache import GoldCache, GoldKey
-from harness.store.sides import Side
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.results.case_result import CaseResult, Timing
+from sqlassay.harness.results.evidence import GoldAnswer
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.store.folder import JOURNAL, RELATIONS, RunFolder, file_name, read_journal
+from sqlassay.harness.store.gold_cache import GoldCache, GoldKey
+from sqlassay.harness.store.sides import Side
 
 RELATION = Relation((Column("n", Kind.DECIMAL),), ((Decimal("1.50"),), (None,)))
 KEY = GoldKey(image="i", engine_version="1", database="d", settings="s", sql="SELECT 1")

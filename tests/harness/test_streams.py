@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-_ARGUMENTS = [sys.executable, "-m", "harness.cli", "guard", "--dialect", "sqlite"]
+_ARGUMENTS = [sys.executable, "-m", "sqlassay.harness.cli", "guard", "--dialect", "sqlite"]
 _BAD = '{"id": 1, "sql": "SELECT 1"}\n[]\n'
 
 
@@ -56,7 +56,7 @@ def test_closed_streams_are_no_fault_and_no_file_takes_their_place(statements: s
 def test_letters_a_terminal_cannot_show_are_escaped(statements: str) -> None:
     """Where output is ASCII only, what it cannot hold is written as an escape, and the command ends as ever."""
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
-    arguments = [sys.executable, "-m", "harness.cli", "list", "policies"]
+    arguments = [sys.executable, "-m", "sqlassay.harness.cli", "list", "policies"]
     ran = subprocess.run(arguments, timeout=60, env=environment, capture_output=True, check=False)  # noqa: S603
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert ran.stdout.isascii()

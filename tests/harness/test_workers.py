@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from harness.run.handover import Handover
-from harness.run.workers import Crew
+from sqlassay.harness.run.handover import Handover
+from sqlassay.harness.run.workers import Crew
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.judges import single
+from sqlassay.harness.judges import single
 
 
 @pytest.fixture(autouse=True)

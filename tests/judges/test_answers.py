@@ -8,8 +8,8 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 from rows import rows_of
 
-from harness.judges.answers import read_answer
-from harness.judges.contract import JudgeError
+from sqlassay.harness.judges.answers import read_answer
+from sqlassay.harness.judges.contract import JudgeError
 
 ROWS = rows_of("judge_answers")["rows"]
 

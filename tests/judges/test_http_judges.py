@@ -26,10 +26,10 @@ from judge_server import (
 )
 from pydantic import BaseModel, ConfigDict, Field
 
-from cases.errors import InfrastructureError, InputError
-from harness.judges import open_judge
-from harness.prompts import SYSTEM
-from harness.results.judging import Judgement
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.harness.judges import open_judge
+from sqlassay.harness.prompts import SYSTEM
+from sqlassay.harness.results.judging import Judgement
 
 KEY = "sk-test-0123456789abcdef"
 ENVIRONMENT = {"OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY, "OTHER": "other-key-77"}
@@ -298,7 +298,7 @@ def test_a_key_is_in_no_reason_and_no_repr(kind: str) -> None:
     assert KEY not in said.reason
     assert "***" in said.reason
     judge = open_judge([f"{kind}:m"], environment=ENVIRONMENT)
-    from harness.judges.single import Judge
+    from sqlassay.harness.judges.single import Judge
 
     assert isinstance(judge, Judge)
     backend: Any = judge._backend

@@ -10,10 +10,10 @@ import pytest
 from judge_server import Handler, anthropic, openai, server, status
 
 import sqlassay
-from cases.errors import InputError
-from harness.cli.main import _run
-from harness.run.asking import _hidden
-from harness.run.options import options_from, resolve
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.run.asking import _hidden
+from sqlassay.harness.run.options import options_from, resolve
 
 METRICS = ("execution_accuracy", "sqlas.semantic_equivalence", "sqlas.fluency", "evalbench.llmrater")
 GRADE = {"score": 0.5, "reason": "half of it"}
@@ -127,7 +127,7 @@ def test_a_dry_run_names_its_judge_and_asks_nothing(capsys: pytest.CaptureFixtur
 
 def test_an_agent_cannot_see_what_judges_said() -> None:
     """Their words quote the gold: replay file, recording and kept answers are behind the agent's veil."""
-    from cases.formats.registry import load_pack
+    from sqlassay.cases.formats.registry import load_pack
 
     for name in ("replayed.jsonl", "recorded.jsonl"):
         Path(name).touch()

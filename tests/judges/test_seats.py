@@ -10,12 +10,12 @@ import pytest
 from judge_server import openai, server, status
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from cases.errors import InputError
-from harness.judges import open_judge
-from harness.judges.contract import Answered
-from harness.judges.panel import Panel, combine
-from harness.judges.registry import installed
-from harness.results.judging import Judgement
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.judges import open_judge
+from sqlassay.harness.judges.contract import Answered
+from sqlassay.harness.judges.panel import Panel, combine
+from sqlassay.harness.judges.registry import installed
+from sqlassay.harness.results.judging import Judgement
 
 FILE = Path(__file__).parent / "judge_functions.py"
 
@@ -264,7 +264,7 @@ class Fixed:
 
     def figures(self) -> object:
         """Count nothing."""
-        from harness.judges.contract import Figures
+        from sqlassay.harness.judges.contract import Figures
 
         return Figures(self.label, asked=1, input_tokens=4, cost=0.5)
 

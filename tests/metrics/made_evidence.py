@@ -8,18 +8,18 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from cases.case import Case, Prediction
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.outcome import Failure, Outcome, Rows
-from cases.presets import preset
-from cases.relation import Column, Kind, Relation
-from cases.verdicts import FailureKind, Verdict
-from dialect_adapters.registry import adapter as find_adapter
-from dialect_adapters.sqlite.plan import PLANS
-from harness.compare import compare, partial_credit, resolve_policy
-from harness.guard import check
-from harness.parse import Parser
-from harness.results.evidence import Evidence, Execution, MetricSettings
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.outcome import Failure, Outcome, Rows
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.cases.verdicts import FailureKind, Verdict
+from sqlassay.dialect_adapters.registry import adapter as find_adapter
+from sqlassay.dialect_adapters.sqlite.plan import PLANS
+from sqlassay.harness.compare import compare, partial_credit, resolve_policy
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.evidence import Evidence, Execution, MetricSettings
 
 SCRIPT = """
 CREATE TABLE customers (id INTEGER, name TEXT, region TEXT, email TEXT, active INTEGER);

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.case import Case, Prediction
-from cases.policy import Policy
-from cases.verdicts import Cause, Verdict
-from harness.metrics.cause import likely_cause
-from harness.parse import Parser
-from harness.results.evidence import Answer, Evidence, Execution
-from harness.results.verdicts import Comparison, GuardVerdict
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.verdicts import Cause, Verdict
+from sqlassay.harness.metrics.cause import likely_cause
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.evidence import Answer, Evidence, Execution
+from sqlassay.harness.results.verdicts import Comparison, GuardVerdict
 
 _ROWS = rows_of("causes")["rows"]
 

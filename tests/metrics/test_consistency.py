@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 from made_evidence import Maker
 
-from cases.case import Case
-from cases.outcome import Changed, Failure, TableState
-from cases.relation import Column, Relation
-from cases.verdicts import FailureKind, Verdict
-from harness.metrics.consistency import CONSISTENCY, across
-from harness.results.case_result import ScoreRecord
-from harness.results.evidence import Evidence, Execution, Score
+from sqlassay.cases.case import Case
+from sqlassay.cases.outcome import Changed, Failure, TableState
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.cases.verdicts import FailureKind, Verdict
+from sqlassay.harness.metrics.consistency import CONSISTENCY, across
+from sqlassay.harness.results.case_result import ScoreRecord
+from sqlassay.harness.results.evidence import Evidence, Execution, Score
 
 GOLD = "SELECT id, name FROM customers ORDER BY id"
 TRIALS = [

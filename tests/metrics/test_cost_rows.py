@@ -10,17 +10,17 @@ import pytest
 from made_evidence import Maker
 from rows import rows_of
 
-from cases.case import Case
-from cases.outcome import Failure, Rows
-from cases.plan import QueryPlan, Scan
-from cases.verdicts import FailureKind, Verdict
-from harness.aggregate import aggregate
-from harness.metrics import bird, spider, sqlas_results
-from harness.metrics.pace import pace_of, usual
-from harness.metrics.registry import installed, is_clocked, metrics, repetitions_needed
-from harness.results.case_result import Timing
-from harness.results.evidence import Evidence, Execution, MetricSettings
-from harness.results.records import with_pace
+from sqlassay.cases.case import Case
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.plan import QueryPlan, Scan
+from sqlassay.cases.verdicts import FailureKind, Verdict
+from sqlassay.harness.aggregate import aggregate
+from sqlassay.harness.metrics import bird, spider, sqlas_results
+from sqlassay.harness.metrics.pace import pace_of, usual
+from sqlassay.harness.metrics.registry import installed, is_clocked, metrics, repetitions_needed
+from sqlassay.harness.results.case_result import Timing
+from sqlassay.harness.results.evidence import Evidence, Execution, MetricSettings
+from sqlassay.harness.results.records import with_pace
 
 _TABLE = rows_of("pace")
 _TIMED = MetricSettings(repetitions=5)

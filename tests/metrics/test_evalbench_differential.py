@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from made_evidence import SCRIPT, Maker
 
-from harness.metrics.evalbench_compat import METRICS
-from harness.results.fetched import unique_names
+from sqlassay.harness.metrics.evalbench_compat import METRICS
+from sqlassay.harness.results.fetched import unique_names
 
 _HOME = Path(f"{sys.prefix}-peers")
 _PATTERN = r"(?i)group by"

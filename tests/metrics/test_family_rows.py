@@ -10,15 +10,23 @@ import pytest
 from made_evidence import Maker
 from rows import rows_of
 
-from cases.case import Case
-from cases.errors import InputError
-from cases.outcome import Changed
-from cases.relation import Column, Relation
-from cases.verdicts import Verdict
-from harness.metrics import bird, evalbench, evalbench_compat, spider, sqlas_overall, sqlas_results, sqlas_safety
-from harness.metrics.registry import PROFILES, check_options, installed, metrics, presets_needed, profile
-from harness.results.evidence import Answer, Execution, MetricSettings
-from harness.results.verdicts import Comparison
+from sqlassay.cases.case import Case
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Changed
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics import (
+    bird,
+    evalbench,
+    evalbench_compat,
+    spider,
+    sqlas_overall,
+    sqlas_results,
+    sqlas_safety,
+)
+from sqlassay.harness.metrics.registry import PROFILES, check_options, installed, metrics, presets_needed, profile
+from sqlassay.harness.results.evidence import Answer, Execution, MetricSettings
+from sqlassay.harness.results.verdicts import Comparison
 
 _TABLE = rows_of("families")
 

@@ -6,8 +6,8 @@ import random
 
 from made_evidence import Maker
 
-from cases.verdicts import Verdict
-from harness.metrics.registry import installed, metrics, presets_needed
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.registry import installed, metrics, presets_needed
 
 _PEERS = {
     "bird.execution_accuracy": "BIRD's own rule: sets of rows",

@@ -8,21 +8,21 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.case import Case, Prediction
-from cases.outcome import Changed, Outcome, Rows
-from cases.policy import Policy
-from cases.relation import Column, Kind, Relation
-from cases.verdicts import Verdict
-from harness.judges.function import FunctionJudge
-from harness.judges.single import Judge
-from harness.judges.spec import Conduct
-from harness.metrics.registry import metrics
-from harness.parse import Parser
-from harness.prompts.fence import MOST
-from harness.prompts.rows import rows_text
-from harness.results.evidence import Evidence, Execution
-from harness.results.parsed import ParsedQuery
-from harness.results.verdicts import Comparison
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.outcome import Changed, Outcome, Rows
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.judges.function import FunctionJudge
+from sqlassay.harness.judges.single import Judge
+from sqlassay.harness.judges.spec import Conduct
+from sqlassay.harness.metrics.registry import metrics
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.prompts.fence import MOST
+from sqlassay.harness.prompts.rows import rows_text
+from sqlassay.harness.results.evidence import Evidence, Execution
+from sqlassay.harness.results.parsed import ParsedQuery
+from sqlassay.harness.results.verdicts import Comparison
 
 _ROWS = rows_of("judged")["rows"]
 _GOLD = "SELECT count(*) FROM t"

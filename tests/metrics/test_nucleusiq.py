@@ -11,17 +11,17 @@ import pytest
 from made_evidence import Maker
 from rows import rows_of
 
-from cases.errors import InputError
-from cases.outcome import Rows
-from cases.relation import Column, Relation
-from cases.verdicts import Verdict
-from harness.judges.function import FunctionJudge
-from harness.judges.single import Judge
-from harness.judges.spec import Conduct
-from harness.metrics import nucleusiq
-from harness.metrics.number_words import numbers_in
-from harness.metrics.registry import PROFILES, check_options, metrics
-from harness.results.evidence import Evidence, Execution, MetricSettings
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.judges.function import FunctionJudge
+from sqlassay.harness.judges.single import Judge
+from sqlassay.harness.judges.spec import Conduct
+from sqlassay.harness.metrics import nucleusiq
+from sqlassay.harness.metrics.number_words import numbers_in
+from sqlassay.harness.metrics.registry import PROFILES, check_options, metrics
+from sqlassay.harness.results.evidence import Evidence, Execution, MetricSettings
 
 _TABLE = rows_of("nucleusiq")
 

@@ -7,11 +7,11 @@ import time
 import pytest
 from made_evidence import Maker
 
-from harness.metrics import patterns
-from harness.metrics.evalbench_compat import _code
-from harness.metrics.patterns import EndlessPatternError, hits
-from harness.metrics.registry import metrics
-from harness.metrics.sqlas_safety import _leaks
+from sqlassay.harness.metrics import patterns
+from sqlassay.harness.metrics.evalbench_compat import _code
+from sqlassay.harness.metrics.patterns import EndlessPatternError, hits
+from sqlassay.harness.metrics.registry import metrics
+from sqlassay.harness.metrics.sqlas_safety import _leaks
 
 ENDLESS, TEXT = "^(SELECT|(a|aa)+)+$", "a" * 60 + "!"
 

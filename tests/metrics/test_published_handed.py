@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.case import Case, Prediction
-from cases.outcome import Rows
-from cases.presets import preset
-from cases.relation import Column, Relation
-from cases.verdicts import Verdict
-from harness.compare import compare, resolve_policy
-from harness.metrics import bird
-from harness.parse import Parser
-from harness.results.evidence import Evidence, Execution
-from harness.results.parsed import OrderFacts
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.outcome import Rows
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.compare import compare, resolve_policy
+from sqlassay.harness.metrics import bird
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.evidence import Evidence, Execution
+from sqlassay.harness.results.parsed import OrderFacts
 
 _ROOT = Path(__file__).parents[2]
 _DATA = _ROOT.parent / "shared" / "data" / "text2sql"

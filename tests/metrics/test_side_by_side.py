@@ -18,11 +18,11 @@ import pytest
 from made_evidence import Maker
 from rows import rows_of
 
-from cases.outcome import Failure, Rows
-from harness.metrics import evalbench, evalbench_compat, sqlas_context, sqlas_results, sqlas_safety
-from harness.metrics.contract import Metric
-from harness.results.evidence import Evidence
-from harness.results.fetched import dict_rows
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.harness.metrics import evalbench, evalbench_compat, sqlas_context, sqlas_results, sqlas_safety
+from sqlassay.harness.metrics.contract import Metric
+from sqlassay.harness.results.evidence import Evidence
+from sqlassay.harness.results.fetched import dict_rows
 
 _TABLE = rows_of("side_by_side")
 _PAIRS: list[dict[str, Any]] = _TABLE["pairs"]

@@ -16,15 +16,15 @@ import pytest
 from made_evidence import Maker
 from rows import rows_of
 
-from cases.catalog import Catalog
-from cases.verdicts import Verdict
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.reflect import read_catalog
-from harness.metrics import spider
-from harness.parse import Parser
-from harness.reports.spider_file import summary
-from harness.results.case_result import CaseResult, ScoreRecord
-from harness.results.exact_set import Parts
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.reflect import read_catalog
+from sqlassay.harness.metrics import spider
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.reports.spider_file import summary
+from sqlassay.harness.results.case_result import CaseResult, ScoreRecord
+from sqlassay.harness.results.exact_set import Parts
 
 _ROOT = Path(__file__).parents[2]
 _DATA = _ROOT.parent / "shared" / "data" / "text2sql"
@@ -136,7 +136,7 @@ def test_what_the_published_script_reads(maker: Maker, row: dict[str, Any]) -> N
 @pytest.mark.parametrize("row", _TABLE["keys"], ids=lambda row: row["why"])
 def test_keys_of_a_schema(row: dict[str, Any]) -> None:
     """A CREATE TABLE text declares the row's keys, the last of each table first."""
-    from harness.parse.keys import foreign_keys
+    from sqlassay.harness.parse.keys import foreign_keys
 
     assert [list(key) for key in foreign_keys(row["ddl"])] == row["keys"]
 
@@ -145,7 +145,7 @@ def test_the_databases_declare_their_keys() -> None:
     """What is read from a catalogue's text is what the engine lists, in the engine's order."""
     if not _DATA.is_dir():
         pytest.skip("the handed data is not beside the project")
-    from harness.parse.keys import foreign_keys
+    from sqlassay.harness.parse.keys import foreign_keys
 
     for file in sorted(_DATA.glob("databases/spider_*/*.sqlite")):
         with closing(sqlite3.connect(file)) as db:

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.case import Case, Prediction
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.policy import Policy
-from cases.relation import Kind
-from cases.verdicts import Verdict
-from harness.metrics.disagreement import DISAGREEMENT
-from harness.metrics.routing import ROUTING
-from harness.metrics.structural import STRUCTURAL
-from harness.parse import Parser
-from harness.results.evidence import Evidence, MetricSettings
-from harness.results.verdicts import GuardVerdict
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.disagreement import DISAGREEMENT
+from sqlassay.harness.metrics.routing import ROUTING
+from sqlassay.harness.metrics.structural import STRUCTURAL
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.evidence import Evidence, MetricSettings
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 _ROWS = rows_of("structural")["rows"]
 _DEMO = Path(__file__).parents[2].parent / "shared" / "data" / "skill_demo.json"

@@ -30,7 +30,7 @@ def patch(mutant: Mutant | Unchanged) -> None:
     The text runs in the module's own namespace; then each function and class is the old object again, with new code.
     Raises: whatever the changed text raises where it is run.
     """
-    module = sys.modules[f"harness.compare.{mutant.path.stem}"]
+    module = sys.modules[f"sqlassay.harness.compare.{mutant.path.stem}"]
     names = vars(module)
     before = dict(names)
     exec(compile(mutant.source, str(mutant.path), "exec"), names)

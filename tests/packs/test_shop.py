@@ -17,11 +17,11 @@ from types import ModuleType
 
 import pytest
 
-from cases.formats.own import OwnFormat
-from cases.pack import Pack
-from cases.predictions import check_known, read_predictions
-from cases.verdicts import Cause, Verdict
-from dialect_adapters.sqlite.load import write_database
+from sqlassay.cases.formats.own import OwnFormat
+from sqlassay.cases.pack import Pack
+from sqlassay.cases.predictions import check_known, read_predictions
+from sqlassay.cases.verdicts import Cause, Verdict
+from sqlassay.dialect_adapters.sqlite.load import write_database
 
 SHOP = Path(__file__).parents[2] / "cases" / "packs" / "shop"
 DIALECTS = ("postgres", "mysql", "sqlite", "duckdb")

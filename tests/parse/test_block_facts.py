@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.parse import Parser
-from harness.results.blocks import Block
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.blocks import Block
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.relation import Kind
-from harness.parse import Parser
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.relation import Kind
+from sqlassay.harness.parse import Parser
 
 TABLE = Path(__file__).parents[1] / "tables" / "constants.yaml"
 CATALOG = Catalog(

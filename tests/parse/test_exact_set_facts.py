@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.relation import Kind
-from harness.parse import Parser
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.relation import Kind
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.parsed import ParsedQuery
 
 _TABLE = rows_of("metric_facts")
 _CATALOG = Catalog(

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cases.catalog import Catalog, CatalogColumn, CatalogTable
-from cases.relation import Kind
-from harness.parse import Parser
-from harness.results.parsed import ParsedQuery
+from sqlassay.cases.catalog import Catalog, CatalogColumn, CatalogTable
+from sqlassay.cases.relation import Kind
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.parsed import ParsedQuery
 
 _SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "text2sql"
 

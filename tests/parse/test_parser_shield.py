@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from cases.errors import ParserLostError, ParserStartError
-from harness.parse import Parser
-from harness.parse import parser as parsing
+from sqlassay.cases.errors import ParserLostError, ParserStartError
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.parse import parser as parsing
 
 _SQL = (
     "SELECT a, count(*) FROM t JOIN u ON t.id = u.id WHERE x IN (1, 2) AND y LIKE 'a%' GROUP BY a ORDER BY 2 LIMIT 3",
@@ -129,7 +129,7 @@ def test_a_lower_limit_of_memory_is_respected(kilobytes: int, starts: bool) -> N
     """Under a shell's own limit the parser works where it can, and says that it does not start where it cannot."""
     code = (
         f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({kilobytes} * 1024,) * 2)\n"
-        "from harness.parse import Parser\nfrom cases.errors import ParserStartError\n"
+        "from sqlassay.harness.parse import Parser\nfrom sqlassay.cases.errors import ParserStartError\n"
         "try:\n    print(Parser().parse('SELECT 1', 'sqlite', sqlglot_dialect='sqlite').error)\n"
         "except ParserStartError:\n    print('not started')\n"
     )
@@ -217,6 +217,6 @@ def test_mutated_and_random_texts_never_hang_or_kill_the_parser(parser: Parser, 
 
 def test_the_parent_never_loads_a_parser_or_the_data_models() -> None:
     """Importing parse costs neither sqlglot nor pydantic, so a command's help stays fast."""
-    code = "import sys, harness.parse; print([m for m in ('sqlglot', 'pydantic') if m in sys.modules])"
+    code = "import sys, sqlassay.harness.parse; print([m for m in ('sqlglot', 'pydantic') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

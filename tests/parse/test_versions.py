@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness.parse.versions import readings
+from sqlassay.harness.parse.versions import readings
 
 
 @pytest.mark.parametrize(

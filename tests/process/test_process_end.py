@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from test_process_provider import SNAPSHOT
 
-from cases.errors import SqlassayError
-from dialect_adapters.contract import Limits, Mode, Pins, Role, SessionLostError, StatementError
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from sandboxes.contract import SnapshotImage
-from sandboxes.process import provider as room
-from sandboxes.process.provider import ProcessProvider
-from sandboxes.process.sandbox import runs_root
+from sqlassay.cases.errors import SqlassayError
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, SessionLostError, StatementError
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.process import provider as room
+from sqlassay.sandboxes.process.provider import ProcessProvider
+from sqlassay.sandboxes.process.sandbox import runs_root
 
 pytestmark = pytest.mark.jail
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r) SELECT max(n) FROM r"

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.process.files import isolation
-from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.jail import Jailer, JailSpec, find_jailer
-from sandboxes.process.syscalls import denied_calls, filter_program
+from sqlassay.sandboxes.process.files import isolation
+from sqlassay.sandboxes.process.interpreter import host_interpreter
+from sqlassay.sandboxes.process.jail import Jailer, JailSpec, find_jailer
+from sqlassay.sandboxes.process.syscalls import denied_calls, filter_program
 
 HEADERS = {
     "x86_64": ("/usr/include/x86_64-linux-gnu/asm/unistd_64.h", r"#define __NR_(\w+)\s+(\d+)"),

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes.process import cgroups
-from sandboxes.process.cgroups import Caps, Group, groups_work, make_group, remove, remove_forgotten
+from sqlassay.sandboxes.process import cgroups
+from sqlassay.sandboxes.process.cgroups import Caps, Group, groups_work, make_group, remove, remove_forgotten
 
 CAPS = Caps(64 * 1024 * 1024, 20)
 UNIFIED = ("memory.max", "memory.swap.max", "pids.max", "cpu.max", "cgroup.procs")

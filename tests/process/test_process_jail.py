@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InfrastructureError
-from sandboxes.process import jail
-from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.jail import NOBODY, Jailer, JailSpec, find_jailer
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.sandboxes.process import jail
+from sqlassay.sandboxes.process.interpreter import host_interpreter
+from sqlassay.sandboxes.process.jail import NOBODY, Jailer, JailSpec, find_jailer
 
 pytestmark = pytest.mark.jail
 

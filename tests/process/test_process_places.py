@@ -12,10 +12,10 @@ import pytest
 from test_process_postgres import unavailable
 from test_process_provider import SNAPSHOT
 
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from dialect_adapters.postgres.adapter import PostgresAdapter
-from sandboxes.process.images import image_data
-from sandboxes.process.provider import ProcessProvider
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.postgres.adapter import PostgresAdapter
+from sqlassay.sandboxes.process.images import image_data
+from sqlassay.sandboxes.process.provider import ProcessProvider
 
 pytestmark = [pytest.mark.jail, pytest.mark.skipif(bool(unavailable()), reason=unavailable())]
 

@@ -21,25 +21,25 @@ from pathlib import Path
 import pytest
 from test_process_provider import SNAPSHOT
 
-from cases.errors import SqlassayError
-from cases.outcome import Failure
-from cases.relation import Row
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.execute import Change, Workshop, execute, execute_change
-from dialect_adapters.postgres.adapter import PostgresAdapter
-from dialect_adapters.postgres.recipe import RECIPE
-from sandboxes.contract import Sandbox
-from sandboxes.inventory import images
-from sandboxes.process import clusters, servers
-from sandboxes.process.cgroups import groups_work
-from sandboxes.process.images import image_data
-from sandboxes.process.jail import NOBODY, Jailer
-from sandboxes.process.programs import host_programs
-from sandboxes.process.provider import ProcessProvider
-from sandboxes.process.sandbox import WORKER, runs_root
-from sandboxes.process.servers import Ground
-from sandboxes.process.syscalls import filter_program
+from sqlassay.cases.errors import SqlassayError
+from sqlassay.cases.outcome import Failure
+from sqlassay.cases.relation import Row
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.execute import Change, Workshop, execute, execute_change
+from sqlassay.dialect_adapters.postgres.adapter import PostgresAdapter
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.inventory import images
+from sqlassay.sandboxes.process import clusters, servers
+from sqlassay.sandboxes.process.cgroups import groups_work
+from sqlassay.sandboxes.process.images import image_data
+from sqlassay.sandboxes.process.jail import NOBODY, Jailer
+from sqlassay.sandboxes.process.programs import host_programs
+from sqlassay.sandboxes.process.provider import ProcessProvider
+from sqlassay.sandboxes.process.sandbox import WORKER, runs_root
+from sqlassay.sandboxes.process.servers import Ground
+from sqlassay.sandboxes.process.syscalls import filter_program
 
 
 def unavailable() -> str:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from dialect_adapters.contract import ServerRecipe
-from dialect_adapters.mysql.recipe import RECIPE as MYSQL
-from dialect_adapters.postgres.recipe import RECIPE
-from sandboxes.process import programs
-from sandboxes.process.programs import host_programs
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.dialect_adapters.contract import ServerRecipe
+from sqlassay.dialect_adapters.mysql.recipe import RECIPE as MYSQL
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE
+from sqlassay.sandboxes.process import programs
+from sqlassay.sandboxes.process.programs import host_programs
 
 Install = Callable[..., ServerRecipe]
 

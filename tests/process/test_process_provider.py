@@ -14,21 +14,21 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from cases.outcome import Failure, Outcome, Rows
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Adapter, Endpoint, Limits, Mode, Pins, Role
-from dialect_adapters.execute import execute
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from sandboxes.contract import Sandbox
-from sandboxes.inventory import images
-from sandboxes.labels import process_start
-from sandboxes.process.images import image_data
-from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.provider import ProcessProvider
-from sandboxes.process.sandbox import SOCKET, WORKER, runs_root
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.outcome import Failure, Outcome, Rows
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.execute import execute
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.inventory import images
+from sqlassay.sandboxes.labels import process_start
+from sqlassay.sandboxes.process.images import image_data
+from sqlassay.sandboxes.process.interpreter import host_interpreter
+from sqlassay.sandboxes.process.provider import ProcessProvider
+from sqlassay.sandboxes.process.sandbox import SOCKET, WORKER, runs_root
 
 pytestmark = pytest.mark.jail
 
@@ -168,7 +168,7 @@ def test_other_modes_are_refused(provider: ProcessProvider) -> None:
 
 def test_servers_are_refused(provider: ProcessProvider) -> None:
     """An engine that is a server needs a container, and the error says so."""
-    from dialect_adapters.mysql.recipe import RECIPE
+    from sqlassay.dialect_adapters.mysql.recipe import RECIPE
 
     class Server(SqliteAdapter):
         """An adapter whose recipe is a server's."""
@@ -183,7 +183,7 @@ def test_servers_are_refused(provider: ProcessProvider) -> None:
 
 def test_a_killed_worker_is_a_lost_sandbox(sandbox: Sandbox) -> None:
     """After a kill nothing is answered, and opening says so as ours, not the statement's."""
-    from cases.errors import SandboxLostError
+    from sqlassay.cases.errors import SandboxLostError
 
     sandbox.kill()
     time.sleep(0.1)

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from test_process_provider import SNAPSHOT
 
-from cases.relation import Row
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from dialect_adapters.sqlite.session import SqliteSession
-from sandboxes.contract import Sandbox
-from sandboxes.process import files as room
-from sandboxes.process.jail import Jailer
-from sandboxes.process.provider import ProcessProvider
-from sandboxes.process.syscalls import filter_program
+from sqlassay.cases.relation import Row
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.process import files as room
+from sqlassay.sandboxes.process.jail import Jailer
+from sqlassay.sandboxes.process.provider import ProcessProvider
+from sqlassay.sandboxes.process.syscalls import filter_program
 
 pytestmark = pytest.mark.jail
 LIMITS = Limits(timeout=10.0)

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from cases.catalog import Catalog
-from cases.errors import InputError
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters.contract import Endpoint
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from sandboxes.contract import SnapshotImage
-from sandboxes.process.images import image_data, prepare_image
-from sandboxes.process.interpreter import host_interpreter
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.process.images import image_data, prepare_image
+from sqlassay.sandboxes.process.interpreter import host_interpreter
 
 
 class Rows:

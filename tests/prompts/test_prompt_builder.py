@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import rows_of
 
-from dialect_adapters.registry import adapter
-from harness.guard import check
-from harness.parse import Parser
-from harness.prompts.builder import TooLongError, build, prompt_names, slots_of
-from harness.prompts.fence import LINE, MOST, fence, shown
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.guard import check
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.prompts.builder import TooLongError, build, prompt_names, slots_of
+from sqlassay.harness.prompts.fence import LINE, MOST, fence, shown
 
 ROWS = rows_of("injections")["rows"]
 OPEN = re.compile(r"<<<DATA (\w+) ([0-9a-f]{24})>>>")

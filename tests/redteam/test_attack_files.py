@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from cases.catalog import Catalog, CatalogTable
-from cases.errors import InputError
-from harness.redteam.attacks import filled, read_attacks, read_benign, sample
-from harness.redteam.targets import attacks_file, benign_file, find_target
+from sqlassay.cases.catalog import Catalog, CatalogTable
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.redteam.attacks import filled, read_attacks, read_benign, sample
+from sqlassay.harness.redteam.targets import attacks_file, benign_file, find_target
 
 DIALECTS = ("postgres", "mysql", "mariadb", "sqlite")
 HARMS = {"mutation", "escape", "leak", "exhaustion", "gaming"}

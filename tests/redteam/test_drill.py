@@ -10,17 +10,17 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-import harness.redteam.drill
-import harness.redteam.prepare
-from cases.verdicts import ExitCode
-from dialect_adapters.contract import Adapter, Endpoint, Mode, Pins, Role, Session
-from dialect_adapters.registry import adapter as real_adapter
-from harness.cli.main import _run
-from harness.redteam.bare import BareSession
-from harness.redteam.figures import GUARDED
-from harness.redteam.targets import attacks_file
-from harness.results.redteam import RedTeamResult
-from harness.results.verdicts import GuardVerdict
+import sqlassay.harness.redteam.drill
+import sqlassay.harness.redteam.prepare
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.dialect_adapters.contract import Adapter, Endpoint, Mode, Pins, Role, Session
+from sqlassay.dialect_adapters.registry import adapter as real_adapter
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.redteam.bare import BareSession
+from sqlassay.harness.redteam.figures import GUARDED
+from sqlassay.harness.redteam.targets import attacks_file
+from sqlassay.harness.results.redteam import RedTeamResult
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 ENGINES = [
     pytest.param("sqlite", marks=pytest.mark.jail),
@@ -123,9 +123,9 @@ def test_without_guard_and_role_the_drill_ends_with_4(
 ) -> None:
     """Two layers taken away: the attack is a breach in the exit code, the last line, SARIF and JUnit."""
     weak = Weakened(real_adapter("sqlite"), Role.OWNER)
-    monkeypatch.setattr(harness.redteam.prepare, "find_adapter", lambda name: weak)
-    monkeypatch.setattr(harness.redteam.drill, "check", lambda *_, **__: GuardVerdict(True, "allowed"))
-    monkeypatch.setattr(harness.redteam.drill, "Mode", SimpleNamespace(READ=Mode.WRITE, WRITE=Mode.WRITE))
+    monkeypatch.setattr(sqlassay.harness.redteam.prepare, "find_adapter", lambda name: weak)
+    monkeypatch.setattr(sqlassay.harness.redteam.drill, "check", lambda *_, **__: GuardVerdict(True, "allowed"))
+    monkeypatch.setattr(sqlassay.harness.redteam.drill, "Mode", SimpleNamespace(READ=Mode.WRITE, WRITE=Mode.WRITE))
     attacks = tmp_path / "mine.jsonl"
     line = {"id": "wipe", "dialect": "sqlite", "class": "plain", "harm": "mutation", "sql": "DELETE FROM orders"}
     attacks.write_text("\n" + json.dumps(line) + "\n")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from cases.outcome import Failure, Rows
-from cases.relation import Column, Kind, Relation
-from cases.verdicts import ExitCode, FailureKind
-from harness.redteam.arena import Observation
-from harness.redteam.attacks import Attack
-from harness.redteam.figures import breaches, exit_code, failed_bars, ladder, upper_bound, verdict_line
-from harness.redteam.judge import guard_attempt, layer_attempt
-from harness.results.redteam import AttackResult, Attempt, FalseAlarm
-from harness.results.verdicts import GuardVerdict
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.cases.verdicts import ExitCode, FailureKind
+from sqlassay.harness.redteam.arena import Observation
+from sqlassay.harness.redteam.attacks import Attack
+from sqlassay.harness.redteam.figures import breaches, exit_code, failed_bars, ladder, upper_bound, verdict_line
+from sqlassay.harness.redteam.judge import guard_attempt, layer_attempt
+from sqlassay.harness.results.redteam import AttackResult, Attempt, FalseAlarm
+from sqlassay.harness.results.verdicts import GuardVerdict
 
 ROWS = Rows(Relation((Column("n", Kind.INT),), ((1,),)), 0.1)
 ERROR = Failure(FailureKind.ERROR, "permission denied", 0.1)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import harness.redteam.arena as arena_module
-from cases.outcome import Failure
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Mode, Role
-from dialect_adapters.execute import Executed
-from harness.redteam.arena import Arena, Ground
+import sqlassay.harness.redteam.arena as arena_module
+from sqlassay.cases.outcome import Failure
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, Mode, Role
+from sqlassay.dialect_adapters.execute import Executed
+from sqlassay.harness.redteam.arena import Arena, Ground
 
 _ATTACK = "SELECT attack"
 _SENTINEL = "SELECT sentinel"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cases.errors import InputError
-from harness.cli.redteam_command import command
-from harness.redteam import prepare
-from sandboxes.images.choice import BaseChoice
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.cli.redteam_command import command
+from sqlassay.harness.redteam import prepare
+from sqlassay.sandboxes.images.choice import BaseChoice
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.redteam.surroundings import Surroundings, changes
+from sqlassay.harness.redteam.surroundings import Surroundings, changes
 
 
 @pytest.fixture

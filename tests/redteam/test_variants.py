@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.redteam.attacks import Attack, read_attacks
-from harness.redteam.targets import attacks_file
-from harness.redteam.variants import CHANGES, VARIED, variants
+from sqlassay.harness.redteam.attacks import Attack, read_attacks
+from sqlassay.harness.redteam.targets import attacks_file
+from sqlassay.harness.redteam.variants import CHANGES, VARIED, variants
 
 DELETE = Attack("a", "plain", "mutation", "DELETE FROM orders WHERE status = 'from orders'", 1)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cases.verdicts import Cause, ExitCode, Verdict
-from harness.results.case_result import (
+from sqlassay.cases.verdicts import Cause, ExitCode, Verdict
+from sqlassay.harness.results.case_result import (
     CaseResult,
     ComparisonRecord,
     DifferenceRecord,
@@ -14,7 +14,7 @@ from harness.results.case_result import (
     StructureRecord,
     Timing,
 )
-from harness.results.run_result import Aggregate, IsolationRecord, Manifest, RunResult, Threshold
+from sqlassay.harness.results.run_result import Aggregate, IsolationRecord, Manifest, RunResult, Threshold
 
 HOSTILE = (
     "=1+1|`x`<script>alert(1)</script>\x1b[31mred\x00\u202e\ud800 "

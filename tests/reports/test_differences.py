@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from cases.policy import Policy
-from cases.relation import Column, Relation, Row
-from harness.cli.main import _run
-from harness.reports.differences import HEAD, head, lines
-from harness.reports.escape import spelled_out
-from harness.reports.evidence import cell_text
-from harness.verdict import GoldRows, cells_apart
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.reports.differences import HEAD, head, lines
+from sqlassay.harness.reports.escape import spelled_out
+from sqlassay.harness.reports.evidence import cell_text
+from sqlassay.harness.verdict import GoldRows, cells_apart
 
 GOLD: tuple[Row, ...] = tuple((n, f"name {n}", Decimal(n)) for n in range(300))
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from harness.reports import escape
+from sqlassay.harness.reports import escape
 
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 

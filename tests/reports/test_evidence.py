@@ -11,16 +11,16 @@ import pytest
 from markdown_it import MarkdownIt
 from report_runs import HOSTILE, compared, manifest, result, run
 
-from cases.policy import Policy
-from cases.presets import preset
-from cases.relation import Column, Relation, Row
-from cases.verdicts import Verdict
-from harness.compare import compare
-from harness.reports import summary
-from harness.reports.evidence import CELL_LIMIT, FLAGS, SHOWN_COLUMNS, Sheet, case_sheet, cell_text, sheet
-from harness.reports.evidence_media import html_evidence, html_page, markdown_evidence, terminal
-from harness.results.case_result import ComparisonRecord, DifferenceRecord
-from harness.results.records import comparison_record
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.presets import preset
+from sqlassay.cases.relation import Column, Relation, Row
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.compare import compare
+from sqlassay.harness.reports import summary
+from sqlassay.harness.reports.evidence import CELL_LIMIT, FLAGS, SHOWN_COLUMNS, Sheet, case_sheet, cell_text, sheet
+from sqlassay.harness.reports.evidence_media import html_evidence, html_page, markdown_evidence, terminal
+from sqlassay.harness.results.case_result import ComparisonRecord, DifferenceRecord
+from sqlassay.harness.results.records import comparison_record
 
 TAGS = {"section", "h2", "span", "p", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td"}
 

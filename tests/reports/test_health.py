@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from harness.reports.health import page, render, write
-from harness.results.health import FAIL_ON, MEANINGS, Checked, Finding, Flag, Health, Note, health
+from sqlassay.harness.reports.health import page, render, write
+from sqlassay.harness.results.health import FAIL_ON, MEANINGS, Checked, Finding, Flag, Health, Note, health
 
 _TEXT = "SELECT '|</code><script>\x1b[2J```' -- postgresql://me:secret@host/db"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from report_runs import mixed
 
-from harness.reports.figures import handouts, level, place
-from harness.reports.summary import summary_json, summary_markdown
-from harness.reports.terminal import render
-from harness.results.run_result import RunResult, SandboxFigures
+from sqlassay.harness.reports.figures import handouts, level, place
+from sqlassay.harness.reports.summary import summary_json, summary_markdown
+from sqlassay.harness.reports.terminal import render
+from sqlassay.harness.results.run_result import RunResult, SandboxFigures
 
 FIGURES = SandboxFigures(
     started=5,

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from cases.verdicts import ExitCode
-from harness.reports.redteam import render, write
-from harness.results.redteam import AttackResult, Attempt, FalseAlarm, RedTeamResult, Rung, VariantCount
+from sqlassay.cases.verdicts import ExitCode
+from sqlassay.harness.reports.redteam import render, write
+from sqlassay.harness.results.redteam import AttackResult, Attempt, FalseAlarm, RedTeamResult, Rung, VariantCount
 
 EVIL = "DELETE FROM t -- <script>|\x1b[31m`x`"
 

@@ -16,12 +16,12 @@ import pytest
 from markdown_it import MarkdownIt
 from report_runs import HOSTILE, blocked, empty, hostile, interrupted, mixed, result, run, score
 
-from cases import extensions
-from cases.verdicts import Cause, Verdict
-from harness.reports import junit, registry, results_csv, scorecard, skill_files, summary
-from harness.reports.files import write_json
-from harness.results.case_result import ScoreRecord
-from harness.results.run_result import RunResult
+from sqlassay.cases import extensions
+from sqlassay.cases.verdicts import Cause, Verdict
+from sqlassay.harness.reports import junit, registry, results_csv, scorecard, skill_files, summary
+from sqlassay.harness.reports.files import write_json
+from sqlassay.harness.results.case_result import ScoreRecord
+from sqlassay.harness.results.run_result import RunResult
 
 RUNS = [mixed, hostile, empty, interrupted]
 FILES = {
@@ -81,7 +81,7 @@ def test_a_failing_foreign_report_is_one_line(
     """A report that raises costs its own file and one log line; the others are written."""
     points = [
         EntryPoint(name="bad", value="report_runs:nothing_here", group=registry.GROUP),
-        EntryPoint(name="junit", value="harness.reports.junit:write", group=registry.GROUP),
+        EntryPoint(name="junit", value="sqlassay.harness.reports.junit:write", group=registry.GROUP),
     ]
     monkeypatch.setattr(extensions, "entry_points", lambda group: points)
     logger = logging.getLogger("sqlassay.reports")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from report_runs import mixed
 
-from harness.reports.registry import write_all
-from harness.results.run_result import RunResult
+from sqlassay.harness.reports.registry import write_all
+from sqlassay.harness.results.run_result import RunResult
 
 SMALL, LARGE = 100, 400
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from report_runs import result, run
 
-from harness.reports.scorecard import NAME, write
-from harness.results.case_result import AgentRecord
+from sqlassay.harness.reports.scorecard import NAME, write
+from sqlassay.harness.results.case_result import AgentRecord
 
 
 def test_a_pattern_shows_trajectory_and_plan(tmp_path: Path) -> None:

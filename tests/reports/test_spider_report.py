@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from report_runs import manifest, result, run, score
 
-from cases.verdicts import Verdict
-from harness.reports.spider_file import CLAUSES, NAME, write
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.reports.spider_file import CLAUSES, NAME, write
 
 
 def test_a_run_without_the_metric_has_no_file(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from report_runs import manifest, result, run, score
 
-from cases.verdicts import Verdict
-from harness.reports.stef_file import NAME, write
-from harness.results.case_result import AgentRecord
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.reports.stef_file import NAME, write
+from sqlassay.harness.results.case_result import AgentRecord
 
 
 def test_a_run_has_mean_p90_coverage_and_parts(tmp_path: Path) -> None:

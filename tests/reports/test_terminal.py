@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from report_runs import empty, hostile, interrupted, mixed, result, run, score
 
-from harness.reports.terminal import render
-from harness.results.run_result import Aggregate, RunResult
+from sqlassay.harness.reports.terminal import render
+from sqlassay.harness.results.run_result import Aggregate, RunResult
 
 
 @pytest.mark.parametrize("make", [mixed, hostile, empty, interrupted])

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
-from harness.calibrate.agreement import wilson
-from harness.results.trials import interval, passing
+from sqlassay.harness.calibrate.agreement import wilson
+from sqlassay.harness.results.trials import interval, passing
 
 
 def test_estimates_are_the_mean_over_all_choices() -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from sandbox_adapters import TinyPostgres
 
-from cases.errors import EngineUnavailableError
-from cases.snapshot import Snapshot
-from sandboxes.contract import SnapshotImage
-from sandboxes.docker.client import Engine, connect
-from sandboxes.docker.provider import DockerProvider
+from sqlassay.cases.errors import EngineUnavailableError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.docker.client import Engine, connect
+from sqlassay.sandboxes.docker.provider import DockerProvider
 
 SNAPSHOT = Snapshot(id="s", database="shop", digest="one")
 

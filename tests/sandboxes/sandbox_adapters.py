@@ -9,12 +9,20 @@ from typing import Any
 import psycopg
 import pymysql
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Endpoint, GrammarRules, Pins, Role, ServerRecipe, Session, SessionLostError
-from dialect_adapters.mysql.recipe import RECIPE as MYSQL
-from dialect_adapters.postgres.recipe import ADMIN
-from dialect_adapters.postgres.recipe import RECIPE as POSTGRES
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import (
+    Endpoint,
+    GrammarRules,
+    Pins,
+    Role,
+    ServerRecipe,
+    Session,
+    SessionLostError,
+)
+from sqlassay.dialect_adapters.mysql.recipe import RECIPE as MYSQL
+from sqlassay.dialect_adapters.postgres.recipe import ADMIN
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE as POSTGRES
 
 
 class TinyPostgres:

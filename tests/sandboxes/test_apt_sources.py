@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.errors import InfrastructureError
-from sandboxes import apt
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.sandboxes import apt
 
 ROWS = rows_of("apt_sources")
 

@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 from sandbox_adapters import TinyPostgres
 
-from cases.errors import EngineUnavailableError, InfrastructureError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import DebianSource, Mode, ServerRecipe
-from dialect_adapters.postgres.recipe import RECIPE
-from sandboxes import apt
-from sandboxes.contract import BaseImage, Notice
-from sandboxes.docker.client import Engine, connect
-from sandboxes.docker.provider import DockerProvider
-from sandboxes.images.base import Refusal, base_image, built_tag, inspect
-from sandboxes.images.debian import DebianBuild
-from sandboxes.images.local import LocalSource
-from sandboxes.images.remote import RegistrySource
+from sqlassay.cases.errors import EngineUnavailableError, InfrastructureError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import DebianSource, Mode, ServerRecipe
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE
+from sqlassay.sandboxes import apt
+from sqlassay.sandboxes.contract import BaseImage, Notice
+from sqlassay.sandboxes.docker.client import Engine, connect
+from sqlassay.sandboxes.docker.provider import DockerProvider
+from sqlassay.sandboxes.images.base import Refusal, base_image, built_tag, inspect
+from sqlassay.sandboxes.images.debian import DebianBuild
+from sqlassay.sandboxes.images.local import LocalSource
+from sqlassay.sandboxes.images.remote import RegistrySource
 
 FOUND = BaseImage("x:1", "sha256:x", "/bin", 999, "1", "debian")
 OFFICIAL = "sqlassay-test/official:17"

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from cases.relation import Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters import registry
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from sandboxes.docker.client import Engine
-from sandboxes.docker.provider import DockerProvider
-from sandboxes.inventory import images
-from sandboxes.process.images import image_data, prepare_image
-from sandboxes.process.interpreter import Interpreter, host_interpreter
-from sandboxes.transfer import chosen, export, take_in
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters import registry
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.provider import DockerProvider
+from sqlassay.sandboxes.inventory import images
+from sqlassay.sandboxes.process.images import image_data, prepare_image
+from sqlassay.sandboxes.process.interpreter import Interpreter, host_interpreter
+from sqlassay.sandboxes.transfer import chosen, export, take_in
 
 
 class Three:
@@ -162,14 +162,14 @@ def test_a_tampered_bundle_is_refused_whole(
 
 def test_what_is_read_whole_has_a_limit(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A manifest or catalogue that would fill the memory is refused; what is streamed has no limit."""
-    monkeypatch.setattr("sandboxes.bundle._LARGEST_TEXT", 300)
+    monkeypatch.setattr("sqlassay.sandboxes.bundle._LARGEST_TEXT", 300)
     with pytest.raises(InputError, match="larger than any"):
         take_in(bundle)
 
 
 def test_a_bundle_of_other_code_is_refused(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No run of this version would use its images, and the error says which version made them."""
-    monkeypatch.setattr("sandboxes.process.bundled.loaded_by", lambda _: "other")
+    monkeypatch.setattr("sqlassay.sandboxes.process.bundled.loaded_by", lambda _: "other")
     with pytest.raises(InputError, match=r"was made by sqlassay \d.* no run would use it"):
         take_in(bundle)
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import EngineUnavailableError, InfrastructureError
-from sandboxes.cache import cache_dir, private_folder, write_private
-from sandboxes.checks import machine_findings
-from sandboxes.docker.client import EngineForbiddenError, connect
-from sandboxes.engine import _refuse_unless_allowed
-from sandboxes.locks import RunLock, exclusive
+from sqlassay.cases.errors import EngineUnavailableError, InfrastructureError
+from sqlassay.sandboxes.cache import cache_dir, private_folder, write_private
+from sqlassay.sandboxes.checks import machine_findings
+from sqlassay.sandboxes.docker.client import EngineForbiddenError, connect
+from sqlassay.sandboxes.engine import _refuse_unless_allowed
+from sqlassay.sandboxes.locks import RunLock, exclusive
 
 SET = r"Set XDG_CACHE_HOME to a folder you can write in"
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import EngineUnavailableError
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters import registry
-from sandboxes.collection import Collected, collect
-from sandboxes.docker.client import Engine
-from sandboxes.docker.provider import DockerProvider
-from sandboxes.holds import hold, is_held, unheld
-from sandboxes.inventory import ImageLine, images
-from sandboxes.process.images import prepare_image
-from sandboxes.process.interpreter import host_interpreter
-from sandboxes.process.provider import ProcessProvider
-from sandboxes.store import Store
+from sqlassay.cases.errors import EngineUnavailableError
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters import registry
+from sqlassay.sandboxes.collection import Collected, collect
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.provider import DockerProvider
+from sqlassay.sandboxes.holds import hold, is_held, unheld
+from sqlassay.sandboxes.inventory import ImageLine, images
+from sqlassay.sandboxes.process.images import prepare_image
+from sqlassay.sandboxes.process.interpreter import host_interpreter
+from sqlassay.sandboxes.process.provider import ProcessProvider
+from sqlassay.sandboxes.store import Store
 
 TABLES = (TableDef("t", (ColumnDef("n", Kind.INT),)),)
 
@@ -37,7 +37,7 @@ def _unreachable(**_: object) -> None:
 def four(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[ImageLine, ...]:
     """Four SQLite images, used an hour after one another, the latest first; no container engine."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("sandboxes.docker.client.connect", _unreachable)
+    monkeypatch.setattr("sqlassay.sandboxes.docker.client.connect", _unreachable)
     for number in range(4):
         made = prepare_image(
             registry.adapter("sqlite"),

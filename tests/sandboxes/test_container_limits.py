@@ -7,15 +7,15 @@ from pathlib import Path
 import docker
 import pytest
 
-from dialect_adapters.contract import Mode
-from dialect_adapters.mysql.recipe import RECIPE as MYSQL
-from dialect_adapters.postgres.recipe import RECIPE as POSTGRES
-from dialect_adapters.sqlite.recipe import RECIPE as SQLITE
-from sandboxes.contract import BaseImage
-from sandboxes.docker import limits
-from sandboxes.docker.channel import Channel, socket_channel
-from sandboxes.docker.container import fill
-from sandboxes.docker.sandbox import killed_processes
+from sqlassay.dialect_adapters.contract import Mode
+from sqlassay.dialect_adapters.mysql.recipe import RECIPE as MYSQL
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE as POSTGRES
+from sqlassay.dialect_adapters.sqlite.recipe import RECIPE as SQLITE
+from sqlassay.sandboxes.contract import BaseImage
+from sqlassay.sandboxes.docker import limits
+from sqlassay.sandboxes.docker.channel import Channel, socket_channel
+from sqlassay.sandboxes.docker.container import fill
+from sqlassay.sandboxes.docker.sandbox import killed_processes
 
 API = docker.APIClient(base_url="tcp://127.0.0.1:9", version="1.41")
 SPACE = limits.Space("/data", "/data-live", 300)

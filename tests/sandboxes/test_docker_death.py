@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from requests import ReadTimeout
 
-from dialect_adapters.contract import Endpoint
-from sandboxes.contract import Isolation
-from sandboxes.docker import sandbox as module
-from sandboxes.docker.sandbox import DockerSandbox
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.sandboxes.contract import Isolation
+from sqlassay.sandboxes.docker import sandbox as module
+from sqlassay.sandboxes.docker.sandbox import DockerSandbox
 
 ALIVE = {"Running": True, "Pid": 0, "ExitCode": 0, "OOMKilled": False}
 KILLED = {"Running": False, "Pid": 0, "ExitCode": 137, "OOMKilled": False}

@@ -8,13 +8,13 @@ import pymysql
 import pytest
 from sandbox_adapters import TinyMysql
 
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters import registry
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from sandboxes.docker.client import Engine
-from sandboxes.docker.provider import DockerProvider
-from sandboxes.docker.sandbox import DockerSandbox
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters import registry
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.provider import DockerProvider
+from sqlassay.sandboxes.docker.sandbox import DockerSandbox
 
 pytestmark = pytest.mark.docker
 SNAPSHOT = Snapshot(id="s", database="shop", digest="one")

@@ -16,14 +16,14 @@ import psycopg
 import pytest
 from sandbox_adapters import TinyPostgres
 
-from cases.errors import EngineUnavailableError, InfrastructureError, SandboxLostError
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Mode, Pins, Role, ServerRecipe
-from sandboxes.contract import SnapshotImage
-from sandboxes.docker import container
-from sandboxes.docker.client import Engine
-from sandboxes.docker.provider import DockerProvider
-from sandboxes.docker.sandbox import DockerSandbox
+from sqlassay.cases.errors import EngineUnavailableError, InfrastructureError, SandboxLostError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Mode, Pins, Role, ServerRecipe
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.docker import container
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.provider import DockerProvider
+from sqlassay.sandboxes.docker.sandbox import DockerSandbox
 
 pytestmark = pytest.mark.docker
 SNAPSHOT = Snapshot(id="s", database="shop", digest="one")
@@ -266,9 +266,9 @@ import sys, time
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sandbox_adapters import TinyPostgres
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Mode
-from sandboxes.docker.provider import DockerProvider
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Mode
+from sqlassay.sandboxes.docker.provider import DockerProvider
 provider = DockerProvider(cache=Path(sys.argv[2]))
 image = provider.prepare(TinyPostgres(), [Snapshot(id="s", database="shop", digest="one")], print)
 sandbox = provider.start(TinyPostgres(), image, Mode.READ, "victim")
@@ -300,8 +300,8 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sandbox_adapters import TinyPostgres
-from cases.snapshot import Snapshot
-from sandboxes.docker.provider import DockerProvider
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.sandboxes.docker.provider import DockerProvider
 adapter = TinyPostgres(load_seconds=60)
 adapter.on_load = lambda: print("loading", flush=True)
 DockerProvider(cache=Path(sys.argv[2])).prepare(adapter, [Snapshot(id="s", database="shop", digest="killed")], len)

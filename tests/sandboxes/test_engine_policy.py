@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import EngineUnavailableError, InputError
-from sandboxes import apt, engine
-from sandboxes.registry import names, provider
+from sqlassay.cases.errors import EngineUnavailableError, InputError
+from sqlassay.sandboxes import apt, engine
+from sqlassay.sandboxes.registry import names, provider
 
 DOWN = EngineUnavailableError("no container engine answers at unix:///x", remedy="Start it")
 
@@ -116,7 +116,7 @@ def test_only_root_may_start_a_daemon(bare: list[str], monkeypatch: pytest.Monke
 def test_an_engine_named_by_docker_host_is_never_replaced() -> None:
     """DOCKER_HOST pointing nowhere is one line and exit code 3, and nothing is started."""
     done = subprocess.run(
-        [sys.executable, "-m", "sandboxes.engine", "auto"],
+        [sys.executable, "-m", "sqlassay.sandboxes.engine", "auto"],
         env={"DOCKER_HOST": "tcp://127.0.0.1:9", "PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
         capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
@@ -128,7 +128,8 @@ def test_an_engine_named_by_docker_host_is_never_replaced() -> None:
 
 def test_an_unknown_policy_is_bad_input() -> None:
     """A mistyped ENGINE= ends with exit code 2."""
-    done = subprocess.run([sys.executable, "-m", "sandboxes.engine", "maybe"], capture_output=True, check=False)
+    command = [sys.executable, "-m", "sqlassay.sandboxes.engine", "maybe"]
+    done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 2
 
 
@@ -142,7 +143,7 @@ def test_providers_are_found_by_name() -> None:
 
 def test_pid_files_of_killed_daemons_are_dropped(tmp_path: Path) -> None:
     """A pid file whose process is gone or is another program goes; the one of a living daemon stays."""
-    from sandboxes.engine import _drop_stale_pids
+    from sqlassay.sandboxes.engine import _drop_stale_pids
 
     mine = Path("/proc/self/comm").read_text("utf-8").strip()
     files = {tmp_path / name: mine for name in ("living", "gone", "another", "junk", "absent")}

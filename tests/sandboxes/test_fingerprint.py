@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cases.catalog import Catalog
-from cases.relation import Column, Kind, Relation
-from dialect_adapters.contract import SessionLostError
-from sandboxes.contract import BaseImage, SnapshotImage
-from sandboxes.fingerprint import Fingerprint
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.relation import Column, Kind, Relation
+from sqlassay.dialect_adapters.contract import SessionLostError
+from sqlassay.sandboxes.contract import BaseImage, SnapshotImage
+from sqlassay.sandboxes.fingerprint import Fingerprint
 
 
 @dataclass

@@ -9,21 +9,21 @@ import docker
 import pytest
 from pydantic import ValidationError
 
-from cases.errors import InfrastructureError, InputError
-from cases.settings import EngineSettings
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import Mode
-from dialect_adapters.duckdb.recipe import RECIPE as DUCKDB
-from dialect_adapters.mariadb.recipe import RECIPE as MARIADB
-from dialect_adapters.mysql.recipe import RECIPE as MYSQL
-from dialect_adapters.postgres.recipe import RECIPE as POSTGRES
-from dialect_adapters.registry import adapter
-from sandboxes.contract import BaseImage, release
-from sandboxes.docker import container
-from sandboxes.images.base import base_image
-from sandboxes.images.choice import asked_recipe, refuse_image, refuse_old
-from sandboxes.images.local import LocalSource
-from sandboxes.process.provider import ProcessProvider
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.settings import EngineSettings
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import Mode
+from sqlassay.dialect_adapters.duckdb.recipe import RECIPE as DUCKDB
+from sqlassay.dialect_adapters.mariadb.recipe import RECIPE as MARIADB
+from sqlassay.dialect_adapters.mysql.recipe import RECIPE as MYSQL
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE as POSTGRES
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import BaseImage, release
+from sqlassay.sandboxes.docker import container
+from sqlassay.sandboxes.images.base import base_image
+from sqlassay.sandboxes.images.choice import asked_recipe, refuse_image, refuse_old
+from sqlassay.sandboxes.images.local import LocalSource
+from sqlassay.sandboxes.process.provider import ProcessProvider
 
 
 def _base(version: str) -> BaseImage:
@@ -174,7 +174,7 @@ def test_an_official_image_says_its_version_and_where_its_programs_are() -> None
 
 def test_no_build_of_ours_serves_for_an_image_that_was_asked_for() -> None:
     """Debian's packages have one version: the error names the image and how to come by it."""
-    from sandboxes.images.base import built_tag
+    from sqlassay.sandboxes.images.base import built_tag
 
     recipe = asked_recipe(POSTGRES, _asking("postgres:14"))
     engine = cast(docker.APIClient, Engine(**{built_tag(POSTGRES): []}))

@@ -9,10 +9,10 @@ from typing import Any
 import requests
 from docker.errors import APIError
 
-from cases.catalog import Catalog
-from sandboxes.bake import KEEP_IMAGES, Bakery
-from sandboxes.contract import BaseImage
-from sandboxes.store import StoredImage
+from sqlassay.cases.catalog import Catalog
+from sqlassay.sandboxes.bake import KEEP_IMAGES, Bakery
+from sqlassay.sandboxes.contract import BaseImage
+from sqlassay.sandboxes.store import StoredImage
 
 BASE = BaseImage("base:1", "sha256:a", "/usr/bin", 999, "17", "debian")
 CATALOG = Catalog(dialect="postgres", snapshot="s", database="d", engine_version="17", tables=())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from sandboxes.contract import BaseImage
-from sandboxes.steps import MOST_STEPS, nearest
-from sandboxes.store import StoredImage, held
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.sandboxes.contract import BaseImage
+from sqlassay.sandboxes.steps import MOST_STEPS, nearest
+from sqlassay.sandboxes.store import StoredImage, held
 
 BASE = BaseImage("base:1", "sha256:a", "/usr/bin", 999, "17", "debian")
 

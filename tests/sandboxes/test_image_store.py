@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from sandbox_adapters import TinyPostgres
 
-from cases.catalog import Catalog
-from cases.snapshot import Snapshot
-from dialect_adapters.contract import ServerRecipe
-from sandboxes.bake import image_key
-from sandboxes.contract import BaseImage
-from sandboxes.images.base import built_tag, content_digest, version
-from sandboxes.inventory import images
-from sandboxes.store import Store, StoredImage, _seal, new_password
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters.contract import ServerRecipe
+from sqlassay.sandboxes.bake import image_key
+from sqlassay.sandboxes.contract import BaseImage
+from sqlassay.sandboxes.images.base import built_tag, content_digest, version
+from sqlassay.sandboxes.inventory import images
+from sqlassay.sandboxes.store import Store, StoredImage, _seal, new_password
 
 BASE = BaseImage("base:1", "sha256:a", "/usr/bin", 999, "17", "debian")
 SNAPSHOT = Snapshot(id="s", database="d", digest="one")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from sandboxes.images.base import content_digest
-from sandboxes.images.lock import ImagesLock
-from sandboxes.images.remote import _reason
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.sandboxes.images.base import content_digest
+from sqlassay.sandboxes.images.lock import ImagesLock
+from sqlassay.sandboxes.images.remote import _reason
 
 DIGEST = f"sha256:{'a' * 64}"
 OTHER = f"sha256:{'b' * 64}"

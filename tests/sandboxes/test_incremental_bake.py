@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from cases.outcome import TableState
-from cases.relation import Kind, Row
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters import registry
-from dialect_adapters.contract import Adapter, Mode, Pins, Role
-from dialect_adapters.state import READING, read_state
-from sandboxes.contract import SnapshotImage
-from sandboxes.docker.client import Engine
-from sandboxes.docker.provider import DockerProvider
-from sandboxes.store import Store
+from sqlassay.cases.outcome import TableState
+from sqlassay.cases.relation import Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters import registry
+from sqlassay.dialect_adapters.contract import Adapter, Mode, Pins, Role
+from sqlassay.dialect_adapters.state import READING, read_state
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.provider import DockerProvider
+from sqlassay.sandboxes.store import Store
 
 pytestmark = pytest.mark.docker
 
@@ -109,8 +109,8 @@ def _remove(engine: Engine, cache: Path) -> None:
 
 def test_a_step_that_fails_is_a_bake_of_all(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An earlier image that does not come up costs time, never the run."""
-    import sandboxes.docker.builder as builder
-    from cases.errors import InfrastructureError
+    import sqlassay.sandboxes.docker.builder as builder
+    from sqlassay.cases.errors import InfrastructureError
 
     def broken(*_: object) -> None:
         """Fail as an engine does."""

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters.contract import Adapter
-from dialect_adapters.registry import adapter
-from sandboxes import loader
-from sandboxes.process.images import image_key
-from sandboxes.process.interpreter import host_interpreter
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters.contract import Adapter
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes import loader
+from sqlassay.sandboxes.process.images import image_key
+from sqlassay.sandboxes.process.interpreter import host_interpreter
 
 SNAPSHOT = Snapshot("numbers", "w", "digest-1", (TableDef("t", (ColumnDef("n", Kind.INT),)),))
 
@@ -49,7 +49,7 @@ def foreign(tmp_path: Path) -> Adapter:
     path = tmp_path / "foreign" / "__init__.py"
     path.parent.mkdir()
     path.write_text(
-        "from dialect_adapters.sqlite.adapter import SqliteAdapter\nclass Foreign(SqliteAdapter):\n    ...\n"
+        "from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter\nclass Foreign(SqliteAdapter):\n    ...\n"
     )
     spec = importlib.util.spec_from_file_location("foreign", path)
     assert spec is not None

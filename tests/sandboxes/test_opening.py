@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from cases.errors import EngineUnavailableError
-from dialect_adapters.registry import adapter
-from sandboxes import opening
-from sandboxes.opening import open_provider
+from sqlassay.cases.errors import EngineUnavailableError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes import opening
+from sqlassay.sandboxes.opening import open_provider
 
 
 @pytest.mark.parametrize(("dialect", "told"), [("postgres", True), ("mysql", False)])
@@ -35,8 +35,9 @@ def test_too_few_open_files_are_told_as_that() -> None:
     """Under `ulimit -n 48` nothing is called a damaged image: the limit is named, with the line that raises it."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (48, 48))\n"
-        "from cases.errors import InfrastructureError\nfrom dialect_adapters.registry import adapter\n"
-        "from sandboxes.opening import open_provider\n"
+        "from sqlassay.cases.errors import InfrastructureError\n"
+        "from sqlassay.dialect_adapters.registry import adapter\n"
+        "from sqlassay.sandboxes.opening import open_provider\n"
         "try:\n    open_provider(adapter('sqlite').recipe, 'auto', print, engine='none')\n"
         "except InfrastructureError as error:\n    print(error)\n"
     )

@@ -10,19 +10,19 @@ from uuid import uuid4
 
 import pytest
 
-from cases.errors import EngineUnavailableError
-from cases.outcome import Failure, Rows
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Limits, Mode, Pins, Role
-from dialect_adapters.execute import Executed, execute
-from dialect_adapters.registry import adapter
-from harness.cli.main import _run
-from harness.redteam.targets import find_target
-from sandboxes.checks import container_findings
-from sandboxes.contract import Sandbox
-from sandboxes.docker import runtimes
-from sandboxes.docker.client import connect
-from sandboxes.docker.provider import DockerProvider
+from sqlassay.cases.errors import EngineUnavailableError
+from sqlassay.cases.outcome import Failure, Rows
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role
+from sqlassay.dialect_adapters.execute import Executed, execute
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.cli.main import _run
+from sqlassay.harness.redteam.targets import find_target
+from sqlassay.sandboxes.checks import container_findings
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.docker import runtimes
+from sqlassay.sandboxes.docker.client import connect
+from sqlassay.sandboxes.docker.provider import DockerProvider
 
 pytestmark = pytest.mark.docker
 OPTIONAL = ["crun", "runsc"]

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from testcontainers.core import docker_client
 
-from cases.errors import EngineUnavailableError
-from sandboxes.docker import client
+from sqlassay.cases.errors import EngineUnavailableError
+from sqlassay.sandboxes.docker import client
 
 
 class Answers(BaseHTTPRequestHandler):

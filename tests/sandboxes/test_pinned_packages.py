@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError
-from dialect_adapters.contract import DebianSource
-from dialect_adapters.mysql.recipe import RECIPE as MYSQL
-from sandboxes.images.debian import _unpack
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.dialect_adapters.contract import DebianSource
+from sqlassay.dialect_adapters.mysql.recipe import RECIPE as MYSQL
+from sqlassay.sandboxes.images.debian import _unpack
 
 SOURCE = DebianSource("sid", ("thing",), "/usr/bin")
 FRESH = """#!/bin/sh

@@ -8,13 +8,13 @@ from collections.abc import Callable
 
 import pytest
 
-from cases.errors import InfrastructureError, SandboxStartError
-from dialect_adapters.contract import Mode
-from dialect_adapters.registry import adapter
-from sandboxes.contract import BaseImage, Isolation, SnapshotImage
-from sandboxes.pool import Pool
-from sandboxes.pool_figures import figures_of, rank
-from sandboxes.pool_size import PoolSize, free_memory_mb, pool_size
+from sqlassay.cases.errors import InfrastructureError, SandboxStartError
+from sqlassay.dialect_adapters.contract import Mode
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import BaseImage, Isolation, SnapshotImage
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.pool_figures import figures_of, rank
+from sqlassay.sandboxes.pool_size import PoolSize, free_memory_mb, pool_size
 
 BASE = BaseImage("base", "d", "/bin", 0, "1", "local")
 ONE = SnapshotImage("one", "1", "sqlite", BASE, ())
@@ -305,7 +305,7 @@ def test_looking_at_the_isolation_costs_no_server(provider):
 )
 def test_the_size_follows_memory_and_cores(free_mb, jobs, ahead, expected, monkeypatch):
     """Workers, spares and those on their way out have room; half the free memory by each server's limit bounds it."""
-    monkeypatch.setattr("sandboxes.pool_size.free_memory_mb", lambda: free_mb)
+    monkeypatch.setattr("sqlassay.sandboxes.pool_size.free_memory_mb", lambda: free_mb)
     assert pool_size(adapter("postgres").recipe, jobs, ahead, cores=2) == expected
 
 

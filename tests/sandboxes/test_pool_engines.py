@@ -10,21 +10,21 @@ from uuid import uuid4
 
 import pytest
 
-from cases.outcome import Changed, Failure, Outcome, Rows
-from cases.verdicts import FailureKind
-from dialect_adapters.conformance_data import ALPHA, BETA
-from dialect_adapters.contract import Limits, Mode, Pins, Renewing, Role, SessionLostError
-from dialect_adapters.execute import Change
-from dialect_adapters.postgres.session import connect
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.session import SqliteSession
-from sandboxes.contract import Provider, SnapshotImage
-from sandboxes.labels import RUN
-from sandboxes.pool import Pool
-from sandboxes.pool_size import PoolSize
-from sandboxes.process.sandbox import runs_root
-from sandboxes.registry import provider
-from sandboxes.station import Care, Station
+from sqlassay.cases.outcome import Changed, Failure, Outcome, Rows
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.conformance_data import ALPHA, BETA
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Renewing, Role, SessionLostError
+from sqlassay.dialect_adapters.execute import Change
+from sqlassay.dialect_adapters.postgres.session import connect
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.sandboxes.contract import Provider, SnapshotImage
+from sqlassay.sandboxes.labels import RUN
+from sqlassay.sandboxes.pool import Pool
+from sqlassay.sandboxes.pool_size import PoolSize
+from sqlassay.sandboxes.process.sandbox import runs_root
+from sqlassay.sandboxes.registry import provider
+from sqlassay.sandboxes.station import Care, Station
 
 ENGINES = [
     pytest.param("sqlite", marks=pytest.mark.jail),
@@ -54,7 +54,7 @@ class Site:
         folders = [path.name for path in runs_root().iterdir() if path.name.startswith(self.run_id)]
         if not self.provider.needs_engine:
             return folders
-        from sandboxes.docker.client import connect
+        from sqlassay.sandboxes.docker.client import connect
 
         engine = connect()
         found = engine.api.containers(all=True, filters={"label": f"{RUN}={self.run_id}"})

@@ -16,21 +16,21 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from cases.relation import Kind
-from cases.snapshot import ColumnDef, Snapshot, TableDef
-from dialect_adapters.contract import Mode, ServerRecipe
-from dialect_adapters.postgres.adapter import PostgresAdapter
-from dialect_adapters.postgres.recipe import RECIPE
-from harness.cli.main import _run
-from sandboxes.cache import cache_dir
-from sandboxes.contract import BaseImage
-from sandboxes.docker.client import Engine
-from sandboxes.docker.provider import DockerProvider
-from sandboxes.images.base import Refusal, base_image
-from sandboxes.images.local import LocalSource
-from sandboxes.images.lock import ImagesLock
-from sandboxes.images.remote import RegistrySource
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.cases.relation import Kind
+from sqlassay.cases.snapshot import ColumnDef, Snapshot, TableDef
+from sqlassay.dialect_adapters.contract import Mode, ServerRecipe
+from sqlassay.dialect_adapters.postgres.adapter import PostgresAdapter
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE
+from sqlassay.harness.cli.main import _run
+from sqlassay.sandboxes.cache import cache_dir
+from sqlassay.sandboxes.contract import BaseImage
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.provider import DockerProvider
+from sqlassay.sandboxes.images.base import Refusal, base_image
+from sqlassay.sandboxes.images.local import LocalSource
+from sqlassay.sandboxes.images.lock import ImagesLock
+from sqlassay.sandboxes.images.remote import RegistrySource
 
 pytestmark = pytest.mark.docker
 

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from sandboxes import labels
-from sandboxes.locks import RunLock, exclusive, is_free, remove_free
-from sandboxes.reaper import is_left_over
+from sqlassay.sandboxes import labels
+from sqlassay.sandboxes.locks import RunLock, exclusive, is_free, remove_free
+from sqlassay.sandboxes.reaper import is_left_over
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from sandboxes.locks import RunLock
+from sqlassay.sandboxes.locks import RunLock
 lock = RunLock(Path(sys.argv[1]), "run")
 print("held", flush=True)
 time.sleep(60)

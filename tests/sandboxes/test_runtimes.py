@@ -9,13 +9,13 @@ from typing import cast
 
 import pytest
 
-from cases.errors import InputError
-from dialect_adapters.registry import adapter
-from harness.cli.main import _run
-from sandboxes.docker import runtimes, trial
-from sandboxes.docker.client import Engine, connect
-from sandboxes.docker.provider import DockerProvider
-from sandboxes.opening import open_provider
+from sqlassay.cases.errors import InputError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.harness.cli.main import _run
+from sqlassay.sandboxes.docker import runtimes, trial
+from sqlassay.sandboxes.docker.client import Engine, connect
+from sqlassay.sandboxes.docker.provider import DockerProvider
+from sqlassay.sandboxes.opening import open_provider
 
 FACTS = {"Runtimes": {"runsc": {}, "runc": {}}, "DefaultRuntime": "runc"}
 

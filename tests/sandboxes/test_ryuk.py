@@ -9,8 +9,8 @@ from docker.errors import ImageNotFound
 from testcontainers.core.container import Reaper
 from testcontainers.core.labels import LABEL_SESSION_ID, SESSION_ID
 
-from sandboxes.docker.client import Engine
-from sandboxes.docker.ryuk import guard
+from sqlassay.sandboxes.docker.client import Engine
+from sqlassay.sandboxes.docker.ryuk import guard
 
 
 class FakeApi:

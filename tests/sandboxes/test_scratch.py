@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from sandboxes.process.sandbox import remove_left_over
-from sandboxes.removal import remove_folder
-from sandboxes.scratch import Scratch, sweep
+from sqlassay.sandboxes.process.sandbox import remove_left_over
+from sqlassay.sandboxes.removal import remove_folder
+from sqlassay.sandboxes.scratch import Scratch, sweep
 
 HOLD = """
 import sys, time
-from sandboxes.scratch import Scratch
+from sqlassay.sandboxes.scratch import Scratch
 print(Scratch(sys.argv[1]).folder, flush=True)
 time.sleep(60)
 """

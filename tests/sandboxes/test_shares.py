@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from cases.catalog import Catalog
-from cases.formats.registry import load_pack
-from cases.snapshot import Snapshot
-from dialect_adapters import registry
-from sandboxes import shares as module
-from sandboxes.contract import BaseImage, SnapshotImage
-from sandboxes.process.provider import ProcessProvider
-from sandboxes.shares import prepare_shares, shares, source_bytes
+from sqlassay.cases.catalog import Catalog
+from sqlassay.cases.formats.registry import load_pack
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters import registry
+from sqlassay.sandboxes import shares as module
+from sqlassay.sandboxes.contract import BaseImage, SnapshotImage
+from sqlassay.sandboxes.process.provider import ProcessProvider
+from sqlassay.sandboxes.shares import prepare_shares, shares, source_bytes
 
 BASE = BaseImage("b", "sha256:b", "/bin", 999, "1", "debian")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from cases.errors import InfrastructureError, InputError
-from sandboxes.images import signature
-from sandboxes.images.lock import ImagesLock
+from sqlassay.cases.errors import InfrastructureError, InputError
+from sqlassay.sandboxes.images import signature
+from sqlassay.sandboxes.images.lock import ImagesLock
 
 EXACT = f"registry.example/postgres@sha256:{'a' * 64}"
 KEYLESS = {"identity": "https://example.org/build", "issuer": "https://issuer.example"}

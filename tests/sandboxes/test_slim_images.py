@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from dialect_adapters.contract import DebianSource
-from dialect_adapters.postgres.recipe import RECIPE
-from sandboxes.images.elf import needed
-from sandboxes.images.slim import reduce
+from sqlassay.dialect_adapters.contract import DebianSource
+from sqlassay.dialect_adapters.postgres.recipe import RECIPE
+from sqlassay.sandboxes.images.elf import needed
+from sqlassay.sandboxes.images.slim import reduce
 
 SHELL = Path(shutil.which("sh") or "/bin/sh").resolve()
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads this machine's own ELF programs")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import EngineUnavailableError
-from sandboxes.docker import client
+from sqlassay.cases.errors import EngineUnavailableError
+from sqlassay.sandboxes.docker import client
 
 
 def test_an_engine_that_trickles_is_given_up_at_one_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,11 @@ from uuid import uuid4
 
 import pytest
 
-from dialect_adapters.conformance_data import ALPHA
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.registry import adapter
-from sandboxes.registry import provider
-from sandboxes.sockets import close_folder, end, in_container, is_socket, listener, open_folder
+from sqlassay.dialect_adapters.conformance_data import ALPHA
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.registry import provider
+from sqlassay.sandboxes.sockets import close_folder, end, in_container, is_socket, listener, open_folder
 
 LISTENS = "import socket, sys, time\ns = socket.socket(socket.AF_UNIX)\ns.bind(sys.argv[1])\ns.listen()\ntime.sleep(60)"
 

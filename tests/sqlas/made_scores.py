@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cases.verdicts import Verdict
-from harness.metrics.sqlas_overall import METRICS, V1
-from harness.results.case_result import CaseResult, ScoreRecord, Timing
-from harness.sqlas.scores import SQLASScores
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.metrics.sqlas_overall import METRICS, V1
+from sqlassay.harness.results.case_result import CaseResult, ScoreRecord, Timing
+from sqlassay.harness.sqlas.scores import SQLASScores
 
 _PARTS = ("sql_injection", "prompt_injection", "pii_access", "pii_leakage")
 

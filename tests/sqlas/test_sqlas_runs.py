@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness import sqlas
+from sqlassay.harness import sqlas
 
 pytestmark = pytest.mark.jail
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from made_scores import judged
 
-from cases.errors import InputError
-from harness import sqlas
-from harness.metrics.sqlas_overall import CATEGORIES, METRICS
-from harness.sqlas.scores import SQLASScores
+from sqlassay.cases.errors import InputError
+from sqlassay.harness import sqlas
+from sqlassay.harness.metrics.sqlas_overall import CATEGORIES, METRICS
+from sqlassay.harness.sqlas.scores import SQLASScores
 
 
 def test_every_metric_is_an_attribute() -> None:
@@ -89,7 +89,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(
     given: dict[str, Any], says: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A missing or live database, weights that do not sum to 1 and foreign arguments are one clear error each."""
-    monkeypatch.setattr("harness.sqlas.suite._run", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr("sqlassay.harness.sqlas.suite._run", lambda *_: pytest.fail("it ran"))
     if given.get("db_path") is _FILE:
         import sqlite3
         from contextlib import closing

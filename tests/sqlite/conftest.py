@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from sqlite_servers import SCHEMA, served
 
-from dialect_adapters.contract import Endpoint
+from sqlassay.dialect_adapters.contract import Endpoint
 
 
 @pytest.fixture(scope="session")

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from dialect_adapters.contract import Endpoint
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from dialect_adapters.sqlite.recipe import PYTHON_FLAGS, WORKER_PACKAGE
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.dialect_adapters.sqlite.recipe import PYTHON_FLAGS, WORKER_PACKAGE
 
 SCHEMA = """
 CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT NOT NULL, age INT);

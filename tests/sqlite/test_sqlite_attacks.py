@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from sqlite_servers import served
 
-from cases.relation import Relation
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError
-from dialect_adapters.sqlite.reflect import file_digest
-from dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.cases.relation import Relation
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError
+from sqlassay.dialect_adapters.sqlite.reflect import file_digest
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "data" / "attacks"
 LIMITS = Limits(timeout=1.0, rows=5000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dialect_adapters.sqlite.state import _told
+from sqlassay.dialect_adapters.sqlite.state import _told
 
 
 @pytest.mark.parametrize(

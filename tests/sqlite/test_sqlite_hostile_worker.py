@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
 
 COLUMNS = b'{"columns": ["a", "b"]}'
 

@@ -12,13 +12,13 @@ from uuid import UUID
 
 import pytest
 
-from cases.errors import InputError
-from cases.relation import Json, Kind, Row
-from cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
-from dialect_adapters.contract import Endpoint
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from dialect_adapters.sqlite.load import stored
-from dialect_adapters.sqlite.reflect import declared_kind, file_digest
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.relation import Json, Kind, Row
+from sqlassay.cases.snapshot import ColumnDef, ForeignKey, Snapshot, TableDef
+from sqlassay.dialect_adapters.contract import Endpoint
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.dialect_adapters.sqlite.load import stored
+from sqlassay.dialect_adapters.sqlite.reflect import declared_kind, file_digest
 
 TABLES = (
     TableDef("team", (ColumnDef("id", Kind.INT), ColumnDef("name", Kind.TEXT, nullable=False)), primary_key=("id",)),

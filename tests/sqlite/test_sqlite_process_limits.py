@@ -17,7 +17,7 @@ SCRIPT = """
 import os, resource, socket, sqlite3, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from dialect_adapters.sqlite.worker import child
+from sqlassay.dialect_adapters.sqlite.worker import child
 off, folder, attack = sys.argv[2], Path(sys.argv[3]), sys.argv[4]
 real = resource.setrlimit
 names = {value: name for name, value in vars(resource).items() if name.startswith("RLIMIT_") and name != "RLIMIT_OFILE"}

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError
-from dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
 
 SHORT = Limits(timeout=1.0)
 ENDLESS = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r) SELECT max(n) FROM r"

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from cases.errors import InputError
-from cases.snapshot import Snapshot
-from dialect_adapters import confined_scripts
-from dialect_adapters.sqlite import load
-from dialect_adapters.sqlite.load import write_database
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.dialect_adapters import confined_scripts
+from sqlassay.dialect_adapters.sqlite import load
+from sqlassay.dialect_adapters.sqlite.load import write_database
 
 ENDLESS = "CREATE TABLE t (a);\nWITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c;\n"
 
@@ -84,7 +84,7 @@ def test_an_endless_script_heeds_an_interrupt(tmp_path: Path, sent: signal.Signa
             cases: [{id: one, question: q, gold: {sqlite: SELECT 1}}]
         """)
     )
-    command = [sys.executable, "-m", "harness.cli", "snapshot", "build", str(pack)]
+    command = [sys.executable, "-m", "sqlassay.harness.cli", "snapshot", "build", str(pack)]
     environment = {
         **os.environ,
         "XDG_CACHE_HOME": str(tmp_path / "cache"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from dialect_adapters.sqlite.worker import child
+from sqlassay.dialect_adapters.sqlite.worker import child
 
 ROWS = rows_of("hardening_sqlite")
 TEXTS = {

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from cases.errors import InfrastructureError
-from cases.relation import Kind, Relation
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from dialect_adapters.sqlite.session import SqliteSession
-from dialect_adapters.sqlite.worker.policy import (
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.relation import Kind, Relation
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, SessionLostError, StatementError
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.dialect_adapters.sqlite.worker.policy import (
     FUNCTIONS,
     PRAGMA_TABLES,
     PRAGMAS_BARE,

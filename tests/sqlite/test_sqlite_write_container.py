@@ -12,15 +12,15 @@ import pytest
 from rows import rows_of
 from sqlite_servers import WRITTEN_SCHEMA
 
-from cases.relation import Row
-from cases.snapshot import Snapshot
-from cases.verdicts import FailureKind
-from dialect_adapters.conformance_data import ALPHA, BETA
-from dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
-from dialect_adapters.registry import adapter
-from dialect_adapters.sqlite.session import SqliteSession
-from sandboxes.contract import Sandbox
-from sandboxes.docker.provider import DockerProvider
+from sqlassay.cases.relation import Row
+from sqlassay.cases.snapshot import Snapshot
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.conformance_data import ALPHA, BETA
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.sandboxes.contract import Sandbox
+from sqlassay.sandboxes.docker.provider import DockerProvider
 
 pytestmark = pytest.mark.docker
 ROWS = rows_of("sqlite_writers")

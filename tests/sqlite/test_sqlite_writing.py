@@ -16,12 +16,12 @@ import pytest
 from rows import rows_of
 from sqlite_servers import WRITTEN_SCHEMA, served
 
-from cases.errors import InfrastructureError
-from cases.relation import Row
-from cases.verdicts import FailureKind
-from dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError
-from dialect_adapters.sqlite.adapter import SqliteAdapter
-from dialect_adapters.sqlite.session import SqliteSession
+from sqlassay.cases.errors import InfrastructureError
+from sqlassay.cases.relation import Row
+from sqlassay.cases.verdicts import FailureKind
+from sqlassay.dialect_adapters.contract import Endpoint, Limits, Pins, Role, StatementError
+from sqlassay.dialect_adapters.sqlite.adapter import SqliteAdapter
+from sqlassay.dialect_adapters.sqlite.session import SqliteSession
 
 ROWS = rows_of("sqlite_writers")
 CASES = [(row, role) for row in ROWS for role in (Role.WRITER, Role.OWNER)]

@@ -13,27 +13,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from cases.case import Case, Prediction
-from cases.errors import InputError
-from cases.policy import Policy
-from cases.verdicts import Verdict
-from harness.judges.answers import read_answer
-from harness.judges.contract import JudgeError
-from harness.parse import Parser
-from harness.results.blocks import Block
-from harness.results.evidence import Evidence, MetricSettings
-from harness.results.judging import Answer, Judgement
-from harness.results.stef import Mark, percentile_90, totals
-from harness.stef.alignment import align_filters
-from harness.stef.answers import DriftAnswer, QuestionSpec, VerdictAnswer, WantedFilter
-from harness.stef.assessment import NO_JUDGE, Assessment, Submitted, assess
-from harness.stef.condition_text import read_condition
-from harness.stef.lines import Row, read_rows
-from harness.stef.metric import STEF
-from harness.stef.rules import RuleBook, RuleProfile, Tolerance, book_from, read_rules
-from harness.stef.score import SIGMA_FILTERS, SIGMA_VERDICT, composite, multiplier, tier
-from harness.stef.specification import Filter, Writer
-from harness.stef.words import Vocabulary, fold, value
+from sqlassay.cases.case import Case, Prediction
+from sqlassay.cases.errors import InputError
+from sqlassay.cases.policy import Policy
+from sqlassay.cases.verdicts import Verdict
+from sqlassay.harness.judges.answers import read_answer
+from sqlassay.harness.judges.contract import JudgeError
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.blocks import Block
+from sqlassay.harness.results.evidence import Evidence, MetricSettings
+from sqlassay.harness.results.judging import Answer, Judgement
+from sqlassay.harness.results.stef import Mark, percentile_90, totals
+from sqlassay.harness.stef.alignment import align_filters
+from sqlassay.harness.stef.answers import DriftAnswer, QuestionSpec, VerdictAnswer, WantedFilter
+from sqlassay.harness.stef.assessment import NO_JUDGE, Assessment, Submitted, assess
+from sqlassay.harness.stef.condition_text import read_condition
+from sqlassay.harness.stef.lines import Row, read_rows
+from sqlassay.harness.stef.metric import STEF
+from sqlassay.harness.stef.rules import RuleBook, RuleProfile, Tolerance, book_from, read_rules
+from sqlassay.harness.stef.score import SIGMA_FILTERS, SIGMA_VERDICT, composite, multiplier, tier
+from sqlassay.harness.stef.specification import Filter, Writer
+from sqlassay.harness.stef.words import Vocabulary, fold, value
 
 _SPEC = '{"outputs": ["country"], "filters": [{"lhs": "year", "op": "=", "rhs": 2023}]}'
 _VERDICT = '{"verdict": "Correct", "confidence": 0.9, "reason": "all there"}'

@@ -9,9 +9,9 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from cases.errors import InputError
-from harness.cli.stef_command import command
-from harness.metrics.registry import metrics, profile
+from sqlassay.cases.errors import InputError
+from sqlassay.harness.cli.stef_command import command
+from sqlassay.harness.metrics.registry import metrics, profile
 
 _WHOLE = {
     "id": "a",

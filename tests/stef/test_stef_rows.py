@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from rows import rows_of
 
-from harness.parse import Parser
-from harness.results.blocks import Block
-from harness.results.stef import percentile_90
-from harness.stef.alignment import Alignment, align
-from harness.stef.answers import QuestionSpec
-from harness.stef.assessment import Submitted, assess
-from harness.stef.condition_text import read_condition
-from harness.stef.phrases import asks_for_one, asks_for_order, top_k
-from harness.stef.rules import RuleProfile
-from harness.stef.score import (
+from sqlassay.harness.parse import Parser
+from sqlassay.harness.results.blocks import Block
+from sqlassay.harness.results.stef import percentile_90
+from sqlassay.harness.stef.alignment import Alignment, align
+from sqlassay.harness.stef.answers import QuestionSpec
+from sqlassay.harness.stef.assessment import Submitted, assess
+from sqlassay.harness.stef.condition_text import read_condition
+from sqlassay.harness.stef.phrases import asks_for_one, asks_for_order, top_k
+from sqlassay.harness.stef.rules import RuleProfile
+from sqlassay.harness.stef.score import (
     ACTIONS,
     SIGMA_FILTERS,
     SIGMA_VERDICT,
@@ -27,7 +27,7 @@ from harness.stef.score import (
     reliability,
     tier,
 )
-from harness.stef.specification import Writer
+from sqlassay.harness.stef.specification import Writer
 
 _TABLE: dict[str, list[dict[str, Any]]] = rows_of("stef")
 

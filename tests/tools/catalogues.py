@@ -14,12 +14,12 @@ from uuid import uuid4
 
 from sqlglot.dialects.mysql import MySQL
 
-from cases.relation import Row
-from dialect_adapters.conformance_data import ALPHA, BETA
-from dialect_adapters.contract import Limits, Mode, Pins, Role, Session, StatementError
-from dialect_adapters.registry import adapter
-from sandboxes.contract import SnapshotImage
-from sandboxes.registry import provider
+from sqlassay.cases.relation import Row
+from sqlassay.dialect_adapters.conformance_data import ALPHA, BETA
+from sqlassay.dialect_adapters.contract import Limits, Mode, Pins, Role, Session, StatementError
+from sqlassay.dialect_adapters.registry import adapter
+from sqlassay.sandboxes.contract import SnapshotImage
+from sqlassay.sandboxes.registry import provider
 
 ROOT = Path(__file__).parents[2]
 Entry = tuple[str, str, str]
