@@ -119,7 +119,11 @@ def prepare(
     settings = _settings(config, chosen)
     check_options(chosen, settings)
     provider = _provider(config, adapter, screen)
-    image = prepare_shares(provider, adapter, pack.snapshots, screen.notice)
+    try:
+        image = prepare_shares(provider, adapter, pack.snapshots, screen.notice)
+    except BaseException:  # also Ctrl-C: nobody else has the provider yet
+        provider.close()
+        raise
     for catalog in image.catalogs:
         for note in catalog.notes:
             screen.notice(f"snapshot {catalog.snapshot}: {note}")

@@ -33,7 +33,7 @@ def copy(tmp_path: Path) -> Path:
     target.mkdir()
     for name in ROOMS:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, target / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(ROOT / name, target / name)
     return target
