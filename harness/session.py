@@ -117,7 +117,7 @@ class Session:
             self._stack.callback(self._bench.provider.close)
             self._pool: Pool = self._stack.enter_context(self._bench.pool())
             self._gold_pool: Pool = self._stack.enter_context(self._bench.pool())
-        except BaseException:
+        except BaseException:  # also Ctrl-C: nobody holds the session yet who could close it
             self._stack.close()
             raise
         self._cache = GoldCache(cache_dir() / "gold" if self._config.gold_cache else None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlassay.cases.policy import Policy
 from sqlassay.cases.relation import Relation
@@ -91,14 +92,7 @@ def judge_rows(
     whose value is a number that the statement writes.
     Raises: InputError for a policy that cannot be applied (an unknown zone, a column the gold lacks).
     """
-    resolved, order = _resolved(gold, policy)
-    return compare(
-        gold.relation,
-        predicted,
-        resolved,
-        order=order,
-        constants=Constants(gold.constants, constants, gold.literals, literals),
-    )
+    return _judged(gold, predicted, policy, constants, literals).found
 
 
 def credited(
@@ -110,10 +104,10 @@ def credited(
     literals: frozenset[int] = _ANY,
 ) -> tuple[Comparison, float | None]:
     """Return the same with the Skill's partial credit, which a mismatch alone has."""
-    resolved, order = _resolved(gold, policy)
-    idle = Constants(gold.constants, constants, gold.literals, literals)
-    found = compare(gold.relation, predicted, resolved, order=order, constants=idle)
-    return found, partial_credit(gold.relation, predicted, resolved, idle) if found.verdict == "mismatch" else None
+    judged = _judged(gold, predicted, policy, constants, literals)
+    if judged.found.verdict != "mismatch":
+        return judged.found, None
+    return judged.found, partial_credit(gold.relation, predicted, judged.policy, judged.constants)
 
 
 def cells_apart(
@@ -125,10 +119,8 @@ def cells_apart(
     literals: frozenset[int] = _ANY,
 ) -> Iterator[CellDifference]:
     """Yield every cell in which the predicted rows differ from the gold's under a policy; none where they match."""
-    resolved, order = _resolved(gold, policy)
-    idle = Constants(gold.constants, constants, gold.literals, literals)
-    found = compare(gold.relation, predicted, resolved, order=order, constants=idle)
-    yield from differences(gold.relation, predicted, resolved, order, found)
+    judged = _judged(gold, predicted, policy, constants, literals)
+    yield from differences(gold.relation, predicted, judged.policy, judged.order, judged.found)
 
 
 def order_demanded(gold: GoldRows, policy: Policy) -> GoldOrder | None:
@@ -149,6 +141,25 @@ def tie_is_cut(order: OrderFacts, gold: Relation, probe: Relation | None) -> boo
 def with_members(order: OrderFacts, gold: Relation, probe: Relation, whole: Relation) -> Relation | None:
     """Return the probe with the members of the tie that the LIMIT cuts, None where the two do not go together."""
     return cut_members(order, gold, probe, whole)
+
+
+class _Judged(NamedTuple):
+    """A comparison, with the policy, order and constants it was made by."""
+
+    found: Comparison
+    policy: Policy
+    order: GoldOrder | None
+    constants: Constants
+
+
+def _judged(
+    gold: GoldRows, predicted: Relation, policy: Policy, constants: frozenset[int], literals: frozenset[int]
+) -> _Judged:
+    """Compare rows under the policy as it stands for this gold."""
+    resolved, order = _resolved(gold, policy)
+    known = Constants(gold.constants, constants, gold.literals, literals)
+    found = compare(gold.relation, predicted, resolved, order=order, constants=known)
+    return _Judged(found, resolved, order, known)
 
 
 def _resolved(gold: GoldRows, policy: Policy) -> tuple[Policy, GoldOrder | None]:
