@@ -102,6 +102,8 @@ def test_a_breach_ends_with_4_and_names_the_attack() -> None:
     assert exit_code((), bars) is ExitCode.THRESHOLD
     assert exit_code((), ()) is ExitCode.OK
     assert "100" not in verdict_line(ExitCode.OK, (), (), 10, 0.26)
+    # A role alone may leak, which no bar forbids.
+    assert "alone" not in verdict_line(ExitCode.OK, (), (), 10, 0.26)
 
 
 def test_false_alarms_have_a_bar() -> None:
